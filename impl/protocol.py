@@ -210,7 +210,7 @@ class ProtocolMachine:
     #: processes turn out to differ, each gets tables of its own, and the verdict says so. (Parameters of single
     #: processes distinguish them all the same.)
     symmetric: ClassVar[bool] = False
-    #: Default bound (processes, messages), for a check that takes a few seconds.
+    #: Default bound (processes, messages), for a check that takes a few seconds; see `default_bound`.
     bound: ClassVar[tuple[int, int]] = (3, 4)
     #: False if a message can be delivered before its send event has happened at the sender (Murty & Garg's commits).
     sends_before_delivery: ClassVar[bool] = True
@@ -317,6 +317,14 @@ def promised_orders(kind: type[ProtocolMachine]) -> tuple[str, ...]:
     """The orders that a protocol promises, the weakest first; `asynchronous` if it promises none."""
     promises = (kind.promises,) if isinstance(kind.promises, str) else kind.promises
     return tuple(name for name in WITH_TOTAL if name in promises) or ("asynchronous",)
+
+
+def default_bound(kind: type[ProtocolMachine]) -> tuple[int, int]:
+    """The default bound of a class; messages with several receivers have many more states, so that it is smaller for
+    these unless the class, or a base of it, sets `bound`.
+    """
+    sets = any("bound" in vars(base) for base in kind.__mro__ if base is not ProtocolMachine)
+    return kind.bound if sets or kind.sends == "unicast" else (3, 3)
 
 
 #: The name of the bound on retransmission: a parameter of every protocol with timers.

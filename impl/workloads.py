@@ -123,7 +123,8 @@ class Free(Workload):
     @property
     def scope(self) -> str:
         bound = f"{some(len(self.processes), 'process')}, up to {some(self.messages, 'message')}"
-        return f"{bound}, any process to {_RECEIVERS[self.sends]}{', itself included' * self.self_sends}"
+        to = "all" if self.self_sends and self.sends == "broadcast" else _RECEIVERS[self.sends]
+        return f"{bound}, any process to {to}{', itself included' * self.self_sends}"
 
     def start(self) -> Position:
         return (0,) * len(self.channels)

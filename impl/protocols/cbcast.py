@@ -24,6 +24,7 @@ class Cbcast(ProtocolMachine):
     source = "[BSS91], [Kup]"
     promises = "causal"
     sends = "broadcast"
+    bound = (3, 4)
     admits_multicast = True
     symmetric = True
 

@@ -179,12 +179,13 @@ class Search:
         """Reports each violation as soon as it is known, if the search takes long."""
         left, progress = {known.name for known in self.check.properties if known.promised}, self.progress
         began = time.monotonic()
+        ends = "" if self.first else " (--first ends at the first violation)"
 
         def reported(found: Exploration, level: int) -> None:
             broken = [name for name in found.broken if name in left]
             if broken and (found.stopped or time.monotonic() - began > REPORTED_AFTER):
                 left.difference_update(broken)
-                report(f"{self.check.protocol}: violated: {listed(broken)}; still searching…")
+                report(f"{self.check.protocol}: violated: {listed(broken)}; still searching…{ends}")
             if progress is not None:
                 progress(found, level)
 
@@ -326,10 +327,11 @@ class Search:
             return PropertyResult(known, "unknown", note=note, ended_early=lassos)
         lasso = lassos.without(known)
         if lasso is not None:
-            steps, loop = lasso
-            note = "from here on it can go on for ever"
+            steps, loop, (state, monitor_state, _) = lasso
             run = replace(run_of(self.system, steps, loop=loop), breaks=known.name)
-            return PropertyResult(known, "violated", run, note)
+            missing = _what_is_missing(self.system, known, state, monitor_state, run)
+            note = "from here on it can go on for ever"
+            return PropertyResult(known, "violated", run, "; ".join(filter(None, [note, missing])))
         return PropertyResult(known, "holds")
 
 

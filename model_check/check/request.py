@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crownless.impl.channels import CHANNELS, Channel, channel_named, name_of_channel
-from crownless.impl.protocol import Parameter, ProtocolMachine, Setting, parameters_of
+from crownless.impl.protocol import Parameter, ProtocolMachine, Setting, default_bound, parameters_of
 from crownless.impl.protocol_validation import WrongMachine, check_class, machine_errors
 from crownless.impl.registry import PROTOCOLS, is_bundled, name_of, protocol_named, qualified_name_of
 from crownless.impl.workloads import Free, Program, Workload
@@ -298,9 +298,10 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
         several = next((f", and {m.name} is one" for m in every if len(m.receivers) > 1), None)
         to_itself = next((f", such as {m.name}" for m in every if m.sender in m.receivers), None)
     else:
-        processes = check.protocol.n if isinstance(check.protocol, ProtocolMachine) else kind.bound[0]
+        bound = default_bound(kind)
+        processes = check.protocol.n if isinstance(check.protocol, ProtocolMachine) else bound[0]
         processes = processes if check.processes is None else check.processes
-        messages = kind.bound[1] if check.messages is None else check.messages
+        messages = bound[1] if check.messages is None else check.messages
         for option, noun, value, most in (
             ("-n/--processes", "processes", processes, MOST_PROCESSES),
             ("-m/--messages", "messages", messages, MOST_MESSAGES),

@@ -46,16 +46,16 @@ class Lassos:
             if len(members) > 1 or any(graph.has_edge(node, node) for node in members):
                 self.components.append(members)
 
-    def without(self, live: Property) -> tuple[list[LocalStep], list[LocalStep]] | None:
-        """The steps of a shortest path to a component in which the property is never met, and of a loop there; None if
-        there is none.
+    def without(self, live: Property) -> tuple[list[LocalStep], list[LocalStep], Node] | None:
+        """The steps of a shortest path to a component in which the property is never met, those of a loop there, and
+        the node where it begins; None if there is none.
         """
         broken = [members for members in self.components if all(self._breaks(live, member) for member in members)]
         if not broken:
             return None
         members = min(broken, key=min)
         start = self.nodes[min(members)]
-        return self.walk.steps_to(start), self._loop(start, {self.nodes[member] for member in members})
+        return self.walk.steps_to(start), self._loop(start, {self.nodes[member] for member in members}), start
 
     def _loop(self, start: Node, members: set[Node]) -> list[LocalStep]:
         """The steps of a loop through a component that takes each action possible there: going round is fair."""

@@ -346,9 +346,11 @@ class MachineCalls:
         component = {state: k for k, part in enumerate(nx.strongly_connected_components(graph)) for state in part}
         for before, name, after in transmitting:
             if component[before] == component[after]:
+                timers = self.machine.timers
+                named = f"{list(timers)} names no such step: " if timers else "if it is a timer: "
                 raise Call(self._kind, "internal", i, before).wrong(
                     f"can go on for ever: '{name}' transmits a packet each time round",
-                    f'transmit it once, or wait for an answer before the next; if it is a timer: timers = ("{name}",)',
+                    f'transmit it once, or wait for an answer before the next; {named}timers = ("{name}",)',
                 )
         self._ending.update((i, state) for state in graph)
 

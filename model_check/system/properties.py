@@ -35,9 +35,11 @@ DELIVERS_ONCE = Property(
     "always",
     "every message is sent at most once, and then delivered only to its receivers, at most once to each",
 )
-DELIVERS_ALL = Property("delivers-all", "live", "every message handed to the protocol is delivered in the end")
+DELIVERS_ALL = Property("delivers-all", "live", "every message handed to the protocol is eventually delivered")
 NEVER_BLOCKS = Property(
-    "never-blocks", "live", "every send that an application wants is taken, and its send event happens, in the end"
+    "never-blocks",
+    "live",
+    "some send is eventually accepted while messages are left, and every accepted one has its send event",
 )
 COMPLETES = Property(
     "completes", "live", "every process comes to the end of its program, and every send event on the way happens"

@@ -323,6 +323,7 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("MF26", "posts on to no receiver", BufferPipelined, "may_post_on", lambda self, state, message: False),
     ("MF27", "one place in input buffers", BufferBounded, "deliverable", _one_place),
     ("MF28", "acknowledgements carry a matrix", Buffer, "acknowledgement", _acknowledges_by_matrix),
+    ("MF28", "posts without waiting", Buffer, "may_post", lambda self, state: True),
     ("MG1", "messages need not be vertical", IN_TIME, "sync", without(IN_TIME.sync, "SYNC: T(s) = T(r)")),
     ("MG2", "happened-before is anything", IN_TIME, "leads_in_time", nothing),
     ("MG2", "sync is never", IN_TIME, "sync", contradiction),

@@ -146,7 +146,7 @@ def test_a_long_search_reports_a_violation_before_its_end(engine: str) -> None:
     said: list[str] = []
     with patch.object(checking, "REPORTED_AFTER", -1.0):
         run_check(Check("unordered", 3, 5), engine=engine, on_violation=said.append)
-    assert said == ["unordered: violated: fifo and causal; still searching…"]
+    assert said == ["unordered: violated: fifo and causal; still searching… (--first ends at the first violation)"]
 
 
 # -- which engine ------------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further() -
         patch.object(checking, "FIRST_TRY_STATES", 1_000),
     ):
         result = run_check(Check("unordered", 4, 5), on_violation=reported.append)
-    assert reported == ["unordered: violated: fifo and causal; still searching…"]
+    assert reported == ["unordered: violated: fifo and causal; still searching… (--first ends at the first violation)"]
     assert (result.verdict, result.engine.name, result.exploration.states) == ("violated", "plain", 1_000)
     assert result.interrupted
     assert [len(line.run or ()) for line in result.violations.values()] == [3, 3]

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 import crownless as cr
+from crownless.command_line.verbs.conform_report import shown
+from crownless.impl.protocol import default_bound
+from crownless.impl.protocols.unordered import Unordered
 from crownless.testing import stateful
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -108,6 +111,31 @@ def test_nodes_keep_total_order_or_are_shown_a_shortest_run() -> None:
     assert wrong.broken == ["total"]
     assert len(wrong["total"].run or ()) == 6
     assert "total" not in cr.conform(SequencerNode, 2, 1, sends="unicast", replies=0).json()["orders"]
+
+
+def test_a_promise_in_a_word_is_held_to_and_deliveries_with_it() -> None:
+    promising = type("Promising", (DeliversAtOnceNode,), {"promises": "total"})
+    wrong = cr.conform(promising, 2, 2, replies=0)
+    assert (wrong.request.orders, wrong.broken, wrong.verdict) == (("total",), ["total"], "violated")
+    silent = type("Silent", (DeliversAtOnceNode,), {"promises": "asynchronous", "on_packet": lambda *_: None})
+    assert cr.conform(silent, 2, 1, replies=0).broken == ["delivers-all"]
+
+
+def test_what_is_drawn_first_is_no_order_that_nodes_with_total_order_need_not_keep() -> None:
+    right = cr.conform(SequencerNode, 2, 2, replies=0)
+    assert (right["fifo"].verdict, shown(right)) == ("violated", [])
+    assert [line.property.name for line in shown(cr.conform(DeliversAtOnceNode, 2, 2, replies=0))] == ["fifo"]
+    facts = {"promises": ("delivers-once",), "on_packet": lambda *_: None}
+    silent = type("Silent", (DeliversAtOnceNode,), facts)
+    assert shown(cr.conform(silent, 2, 1, replies=0)) == []
+
+
+def test_a_class_of_broadcasts_without_a_bound_gets_a_smaller_one() -> None:
+    plain: dict[str, Any] = {"send": Unordered.send, "sends": "broadcast-to-all"}
+    assert default_bound(type("Sends", (Unordered,), plain)) == (3, 3)
+    assert default_bound(type("Sends", (Unordered,), {**plain, "bound": (2, 5)})) == (2, 5)
+    assert default_bound(Unordered) == Unordered.bound == (3, 4)
+    assert cr.check(type("Sends", (Unordered,), plain)).scope.startswith("3 processes, up to 3 messages,")
 
 
 def test_random_runs_decide_it_too() -> None:

@@ -97,7 +97,7 @@ def test_what_is_derived_from_a_proved_protocol_is_put_to_its_proof(hub: Path, c
 
 # -- broadcasts --------------------------------------------------------------------------------------------------------
 
-TO_ALL = "any process to all others, itself included"
+TO_ALL = "any process to all, itself included"
 
 
 def test_a_class_says_that_senders_deliver_their_own_broadcasts(hub: Path, crownless: Crownless) -> None:

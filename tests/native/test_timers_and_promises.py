@@ -189,7 +189,7 @@ def test_a_loop_takes_each_action_that_is_possible_for_ever() -> None:
         (
             {"timers": ("tick",)},
             {},
-            r"Mine\.internal .* can go on for ever: 'beat'.* if it is a timer: timers = \(\"beat\",\)",
+            r"Mine\.internal .* can go on for ever: 'beat'.* \['tick'\] names no such step: timers = \(\"beat\",\)",
         ),
         ({"timers": ()}, {"parameters": {"copies": 2}}, "Mine has no parameter 'copies'; its parameters: none"),
         ({}, {"engine": "native"}, "Mine: --engine native: the native engine knows no timers; leave that out"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import needs_chromium, one_browser, opened
 from command_line_runner import Crownless
-from explorer_pages import space_of
+from explorer_pages import page_of, space_of
 
 from crownless.impl.protocols.fifo_sequence import FifoSequence
 from crownless.impl.protocols.unordered import Unordered
@@ -58,6 +59,27 @@ def test_a_page_begins_with_a_violation_only_of_what_is_promised() -> None:
     assert found.shows == "a shortest run that violates what the protocol promises"
     nodes = space.nodes_of(found.choices)
     assert "total" in space.broken_by(space.moves(nodes[-2])[0][3 * found.choices[-1] + 2])
+
+
+def test_an_order_that_a_user_names_counts_as_promised() -> None:
+    assert "synchronous" not in space_of(Unordered, 2, 2).promised
+    assert "synchronous" in space_of(Unordered, 2, 2, orders=("synchronous",)).promised
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("kind", "headline"),
+    [
+        (PromisesTotal, r"not total: P\d delivers m\d (before|and not) m\d, P\d delivers m\d (before|and not) m\d"),
+        (PromisesLittle, ""),  # the held-back packet is in no order of interest
+    ],
+)
+def test_the_headline_is_about_what_is_promised(kind: Any, headline: str, tmp_path: Path) -> None:
+    explored = of_check(Check(kind, 2, 2))
+    with opened(page_of(tmp_path, explored.space, first_run(explored.space).choices)) as shown:
+        assert re.fullmatch(headline, shown.locator("#why").inner_text())
+        listed = shown.locator("#orders li").all_inner_texts()
+        assert any("total" in each for each in listed) == (kind is PromisesTotal)
 
 
 def test_a_served_page_finds_a_run_that_breaks_what_is_not_promised() -> None:

@@ -34,7 +34,8 @@ def test_a_run_is_said_and_drawn_as_everywhere(
     channel = {"channel": given["channel"]} if "channel" in given else {}
     space = space_of(protocol, n, m, **channel)
     choices = choices_of(space, run)
-    with opened(page_of(tmp_path, space_of(protocol, n, m, **channel), choices)) as shown:
+    shown_space = StateSpace(space.check, requested=(name,))
+    with opened(page_of(tmp_path, shown_space, choices)) as shown:
         said = [text.split(" violates ")[0].rstrip("↑↓ ") for text in shown.locator("#run li").all_inner_texts()]
         assert [line.strip() for line in said] == [action.say() for action in run.actions]
         drawn = Seen(shown.locator("#diagram").evaluate("element => new XMLSerializer().serializeToString(element)"))

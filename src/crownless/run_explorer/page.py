@@ -16,7 +16,7 @@ from crownless.spec.diagrams import geometry
 from crownless.spec.diagrams.page import as_data, document, page_file
 from crownless.spec.diagrams.style import style_sheet
 from crownless.spec.diagrams.svg import legend
-from crownless.spec.orders import ORDERS
+from crownless.spec.orders import WITH_TOTAL
 
 #: The scripts, in their order on the page.
 SCRIPTS = ("space.js", "words.js", "witness.js", "drawing.js", "saving.js", "running.js", "panels.js", "page.js")
@@ -57,7 +57,7 @@ def explorer_page(
         "id": sha256(f"{title}\n{space['scope']}\n{space['channel']}\n{space['properties']}".encode()).hexdigest()[:8],
         "layout": layout,
         "version": version("crownless"),
-        "orders": list(ORDERS),
+        "orders": list(WITH_TOTAL),
         "failures": list(FAILURES),
     }
     return document(

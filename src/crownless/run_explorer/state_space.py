@@ -57,11 +57,12 @@ class Names(NamedTuple):
 
 class StateSpace:
     """A part of the states and moves of a check. The page reads `as_data`. `names`: by default those of the check's
-    workload.
+    workload. `requested`: the orders that a user names, which count as promised.
     """
 
-    def __init__(self, check: ResolvedCheck, names: Names | None = None) -> None:
+    def __init__(self, check: ResolvedCheck, names: Names | None = None, requested: Sequence[str] = ()) -> None:
         self.check = check
+        self.requested = requested
         #: False for nodes and computations: there is no protocol class to check.
         self.is_of_a_protocol = names is None and type(check.machine).shows_variables
         self.is_of_a_computation = names is not None
@@ -126,7 +127,7 @@ class StateSpace:
         return {
             "protocol": printable(check.protocol),
             "check": check.json() if self.is_of_a_protocol else None,
-            "promised": [name for name in self.promised if name != DELIVERS_ALL.name],
+            "promised": self.promised,
             "scope": printable(self.names.scope),
             "channel": check.channel_name,
             "processes": [printable(name) for name in self.names.processes],
@@ -194,7 +195,7 @@ class StateSpace:
     def promised(self) -> list[str]:
         """The properties that the protocol must satisfy, without those that are only of interest."""
         kind = type(self.system.machine)
-        of_interest = not_promised(kind).union(WITH_TOTAL.keys() - default_orders(kind))
+        of_interest = not_promised(kind).union(WITH_TOTAL.keys() - default_orders(kind)).difference(self.requested)
         return [known.name for known in self.properties if known.name not in of_interest]
 
     def nodes_of(self, choices: Sequence[int]) -> list[int]:

@@ -43,8 +43,8 @@ class Explored(NamedTuple):
 
 def of_check(check: Check) -> Explored:
     """A protocol; unless orders are requested, with all that can be decided."""
-    check = _with_orders(check)
-    space = StateSpace(check.resolve())
+    requested, check = check.orders, _with_orders(check)
+    space = StateSpace(check.resolve(), requested=requested)
     return Explored(space, f"{space.check.protocol}: every run, step by step", [], check)
 
 
@@ -88,7 +88,8 @@ def of_saved_run(saved: SavedCheck, run: Run, name: str, protocol: str | None = 
         return _of_recorded_run(saved, run, name)
     check = _check_of(saved, protocol)
     start = choices_of(StateSpace(check.resolve()), run)  # another one, in which nodes are numbered as they come
-    return Explored(StateSpace(check.resolve()), f"{saved.protocol} violates {name}, step by step", start, check)
+    space = StateSpace(check.resolve(), requested=(name,))
+    return Explored(space, f"{saved.protocol} violates {name}, step by step", start, check)
 
 
 def _of_recorded_run(saved: SavedCheck, run: Run, name: str) -> Explored:

@@ -2,7 +2,7 @@
 "use strict";
 
 /** The violations that are shown of themselves, the first first: what an application would notice. */
-const NOTICED = ["fifo", "causal", "delivers-once", "delivers-all", "synchronous"];
+const NOTICED = ["fifo", "causal", "total", "delivers-once", "delivers-all", "synchronous"];
 
 /** What the application sees of a run: its sends and deliveries. `before`: events by one step before each, along the line
  * of its process as far as it goes, or from the send of its message, which may come later in the run. */
@@ -38,14 +38,16 @@ function receiversOf(moments, message) {
  * receiver"; of all, if it has none), and pairs of events of one process; or null. */
 function emphasisOf(space, moments, property) {
   const events = applicationEvents(moments);
-  const find = { fifo: overtaking, causal: overtaking, synchronous: crown, "delivers-once": twice, "delivers-all": missing }[property];
+  const find = { fifo: overtaking, causal: overtaking, total: disagreement, synchronous: crown, "delivers-once": twice, "delivers-all": missing }[property];
   return find ? find(space, events, property, moments) : null;
 }
 
-/** The emphasis on what a run breaks: a property that is asked for, if it does, or the one that is noticed first. */
+/** The emphasis on what a run breaks: a property that is asked for, if it does, or the one that is noticed first, of a
+ * protocol only of those that it promises. */
 function shownViolation(space, moments, wanted) {
   const broken = brokenBy(space, moments).map(([name]) => name);
-  const names = [wanted, ...NOTICED].filter((name) => broken.includes(name));
+  const matters = (name) => name === wanted || space.check === null || space.promised.includes(name);
+  const names = [wanted, ...NOTICED].filter((name) => broken.includes(name) && matters(name));
   for (const name of names) {
     const found = emphasisOf(space, moments, name);
     if (found) return { name, ...found };
@@ -101,8 +103,7 @@ function crown(space, events) {
   const receives = new Map(sends.map((send) => [send, events[send].to.map((q) => receiveAt(events, past, send, q))]));
   const link = (one, other) => receives.get(other).find((receive) => receive.past.has(one));
   const followers = new Map(sends.map((one) => [one, sends.filter((other) => other !== one && link(one, other))]));
-  const smallest = sends.map((start) => shortestCycle(followers, start)).filter(Boolean)
-    .reduce((least, cycle) => (least && least.length <= cycle.length ? least : cycle), null);
+  const smallest = smallestCycle(followers);
   if (smallest === null) return null;
   const links = smallest.map((one, k) => [one, smallest[(k + 1) % smallest.length]]);
   const pending = links.filter(([one, other]) => link(one, other).event === null).map(([, other]) => events[other].message);
@@ -117,6 +118,28 @@ function receiveAt(events, past, send, q) {
   if (e !== -1) return { event: events[e], process: q, past: past[e] };
   const line = events.flatMap((event, f) => (event.process === q ? [...past[f]] : []));
   return { event: null, process: q, past: new Set([...line, ...past[send]]) };
+}
+
+/** Messages that processes deliver in no common order: a smallest cycle. One that is not delivered yet is later than all
+ * that are. */
+function disagreement(space, events) {
+  const delivery = (q, { message }) => events.find((each) => each.kind === "deliver" && each.process === q && each.message === message);
+  const place = (event) => (event ? events.indexOf(event) : Infinity);
+  const sends = events.filter(({ kind }) => kind === "send");
+  const link = (one, other) => one.to.find((q) => other.to.includes(q) && place(delivery(q, one)) < place(delivery(q, other)));
+  const smallest = smallestCycle(new Map(sends.map((one) => [one, sends.filter((other) => link(one, other) !== undefined)])));
+  if (smallest === null) return null;
+  const links = smallest.map((one, k) => [link(one, smallest[(k + 1) % smallest.length]), one, smallest[(k + 1) % smallest.length]]);
+  const says = links.map(([q, one, other]) => `${space.processes[q]} delivers ${one.message} ${delivery(q, other) ? "before" : "and not"} ${other.message}`);
+  return { says: says.join(", "), messages: new Set(smallest.map(({ message }) => message)),
+           legs: new Set(links.flatMap(([q, one, other]) => [`${one.message} ${q}`, `${other.message} ${q}`])),
+           pairs: links.map(([q, one, other]) => [delivery(q, one), delivery(q, other)]).filter(([, other]) => other) };
+}
+
+/** A smallest cycle of all; null if there is none. */
+function smallestCycle(followers) {
+  return [...followers.keys()].map((start) => shortestCycle(followers, start)).filter(Boolean)
+    .reduce((least, cycle) => (least && least.length <= cycle.length ? least : cycle), null);
 }
 
 /** A shortest cycle from a number on, in the order of its links; null if there is none. */

@@ -17,7 +17,7 @@ from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.node import FAILURES
 from crownless.oracle.conformance.schedules import Replay
 from crownless.runtime.printable import listed, printable, some
-from crownless.spec.orders import WITH_TOTAL
+from crownless.spec.orders import TOTAL, WITH_TOTAL
 
 #: Longer runs are not drawn: one that does not end may have thousands of actions.
 LONGEST_DRAWN = 200
@@ -60,12 +60,14 @@ def _verdict(result: Conformance, line: PropertyResult) -> Text:
 
 
 def shown(result: Conformance) -> list[PropertyResult]:
-    """The violations that are drawn; of orders only the requested ones, or else the weakest that is broken."""
-    found = [line for line in result.violations.values() if line.run is not None]
+    """The violations that are drawn: of what is promised; if no order is, of the weakest that is broken, unless total
+    order is kept.
+    """
+    found = [line for line in result.violations.values() if line.run is not None and line.property.promised]
     broken = [line for line in found if line.property.name in WITH_TOTAL]
     wanted = [line for line in broken if line.property.name in result.request.orders]
     chosen = [line for line in found if line.property.name not in WITH_TOTAL]
-    chosen += wanted if result.request.orders else broken[:1]
+    chosen += wanted if result.request.orders or TOTAL.name in result.kept else broken[:1]
     return [line for k, line in enumerate(chosen) if line.run not in [other.run for other in chosen[:k]]]
 
 
