@@ -420,7 +420,7 @@ def test_a_table_is_refused_in_a_line() -> None:
     ("row", "options", "hint", "not_hint"),
     [
         ({"timestamp": 1, "process": "P1", "kind": "send"}, "timestamp", "give the message's name", "=timestamp"),
-        ({"timestamp": 1, "kind": "send", "peer": "P2"}, "timestamp", "--column process=THAT", "=timestamp"),
+        ({"timestamp": 1, "peer": "P2"}, "timestamp", "--column message=THAT", "=timestamp"),
         ({**event("P1", 0, "send", "x"), "ts": 1}, "ts", "if no send names one: --column peer=-", "THAT"),
         ({**event("P1", 0, "send", "x", "P2"), "ts": "2024-01-01T00:00:00"}, "ts", "all with a zone, or all", "THAT"),
     ],
