@@ -1,4 +1,4 @@
-"""The claims of [MG] on its definitions: SYNC, bounded delays, and the relations and conditions of §4.2."""
+"""The claims of [MG] on its definitions: SYNC, bounded delays, and the relations of §4.2."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from functools import cache
 from crownless.impl.protocols.fifo_sequence import FifoSequence
 from crownless.impl.workloads import Free
 from crownless.model_check.search.reachable import Reached
-from crownless.proofs.induction.evidence import Evidence, by_z3, found
-from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.induction.evidence import Evidence, found
 from crownless.proofs.theorems import conditions
 from crownless.proofs.theorems.sync_equivalent import linearizations
 from crownless.proofs.theorems.synchronous import theorem_2
@@ -28,8 +27,8 @@ from .splits import Split, splits_up_to
     "[MG] §2.2",
     "The definition of synchronous by times, SYNC, is equivalent to that of Charron-Bost, Mattern and Tel.",
     "proved",
-    reading="theirs, as in [CMT96]: some linearization has each send followed at once by its receive; internal events "
-    "aside, which SYNC leaves out",
+    reading="theirs is that of a report of 1991 (TR91.55), which is not at hand, so it is taken as in [CMT96]: some "
+    "linearization has each send followed at once by its receive; internal events aside, which SYNC leaves out",
 )
 def mg22(quick: bool) -> Evidence:
     return linearizations()
@@ -72,7 +71,7 @@ def mg23(quick: bool) -> Evidence:
             where=lambda now: bool(now.system.refused(now.state)),
         )
         & in_some_state(
-            "m2 and m3 wait for m1, however long that takes",
+            "P2 refuses m2 and m3, which stay in flight, until m1 arrives, however long that takes",
             system,
             lambda now: len(now.system.refused(now.state)) == 2,
         )
@@ -99,12 +98,13 @@ def _first_where(holds: Callable[[Split], bool]) -> Computation | None:
     "[MG] §4.2",
     "A computation is synchronous if and only if it has no crown by →_ℰ.",
     {
-        "→_ℰ as printed, by which two messages that overtake each other are no crown": "refuted",
-        "→_ℰ with 'before or the same' for ≺ s1 and for r1 →": "checked",
+        "→_ℰ is taken by the words beside its formula: 'the causality chain is formed by the events in ℰ'": "checked",
+        "→_ℰ is taken by its formula, by which two messages that overtake each other are no crown": "refuted",
     },
-    reading="of the computation restricted to ℰ, as the sentence before has it. →_ℰ is then its → (checked), and the "
-    "claim is Theorem 2",
-    kind="error",
+    reading="of the computation restricted to ℰ, as the sentence before has it. By the words →_ℰ is its → (checked), "
+    "and the claim is Theorem 2; the formula says the same with 'before or the same' for ≺ s1 and for r1 →. Where they "
+    "differ, the proofs need the words",
+    kind="ambiguity",
 )
 def mg24(quick: bool) -> list[Evidence]:
     crowns = enumerated(
@@ -113,18 +113,18 @@ def mg24(quick: bool) -> list[Evidence]:
         lambda split: decide(split.application, "synchronous").kept == (not split.crown_sizes(split.leads_within_own)),
         scope=OF_SPLITS,
     )
-    title = "not synchronous, and without a crown by →_ℰ as printed"
-    return [found(title, _crownless(), "counterexample-mg24", OF_SPLITS).refutes(), crowns & theorem_2().beside()]
+    title = "not synchronous, and without a crown by the formula of →_ℰ"
+    return [crowns & theorem_2().beside(), found(title, _crownless(), "counterexample-mg24", OF_SPLITS).refutes()]
 
 
 @claim(
     "MG25",
     "[MG] §4.2, 'easy to see'",
-    "Who has a crown restricted to ℰ has one by ↦.",
+    "If there is a crown of size k restricted to ℰ, there is one of size k by ↦.",
     {
-        "a crown by →_ℰ as printed, and ↦ as printed": "proved",
-        "a crown of the computation of ℰ alone, and ↦ as printed": "refuted",
-        "a crown of the computation of ℰ alone, and ↦ with 'before or the same'": "proved",
+        "the crown is one by the formula of →_ℰ, and ↦ is as printed": "proved",
+        "the crown is one of the computation of ℰ alone, and ↦ is as printed": "refuted",
+        "the crown is one of the computation of ℰ alone, and ↦ has 'before or the same'": "proved",
     },
     reading="'restricted to ℰ' is taken by the formula of →_ℰ, or by the words beside it: 'the causality chain is "
     "formed by the events in ℰ'",
@@ -148,67 +148,3 @@ def _crownless() -> Computation | None:
             and not any(map(split.crown_sizes, (split.maps_to_as_printed, split.leads_within_own_as_printed)))
         )
     )
-
-
-# -- §4.2.2 and §5.1: what the conditions say --------------------------------------------------------------------------
-
-
-@claim(
-    "MG26",
-    "[MG] §4.2.2",
-    "The send condition keeps a process from sending until it knows that all it sent before is received.",
-    {
-        "by the formula of SC, which holds of messages in a row that one process receives in order": "refuted",
-        "by that of SP, which Fig. 8 has": "proved",
-    },
-    reading="it knows what happened before: r1 → s2",
-    kind="error",
-    defense="it is an informal sentence beside the formula",
-)
-def mg26(quick: bool) -> list[Evidence]:
-    unknowing = _first_where(lambda split: split.send_condition() and not _knows_receives(split))
-    return [
-        found("m2 is sent before m1 is received, and SC holds", unknowing, "counterexample-mg26", OF_SPLITS).refutes(),
-        _sp_knows_receives(),
-    ]
-
-
-def _knows_receives(split: Split) -> bool:
-    """s1 ≺ s2 ⇒ r1 → s2."""
-    return split.messages(
-        lambda m, k: not split.precedes(split.send(m), split.send(k)) or split.leads(split.receive(m), split.send(k))
-    )
-
-
-@cache
-def _sp_knows_receives() -> Evidence:
-    c = conditions.AnySplit()
-    given = {
-        **c.computation(),
-        **c.acknowledged(),
-        "SP": c.send_protocol(),
-        "s1 ≺ s2": c.precedes(c.send(c.first), c.send(c.second)),
-    }
-    claim = Claim("r1 → s2", given, c.leads(c.receive(c.first), c.send(c.second)))
-    return by_z3("SP implies r1 → s2", [claim], possible=[given], refuted=[[claim.without("SP")]])
-
-
-@claim(
-    "MG27",
-    "[MG] §5.1",
-    "A computation that satisfies the send and receive conditions has no crown formed by the events in ℰ.",
-    {
-        "as announced, without priorities: two crossing messages satisfy both": "refuted",
-        "with PR, and with more than RC, as in MG14": "proved",
-    },
-    reading="AC is RC (MG13)",
-    kind="error",
-    defense="it announces the strategy of the proof; Theorem 6 names PR",
-)
-def mg27(quick: bool) -> list[Evidence]:
-    def is_crown(split: Split) -> bool:
-        conditions_hold = split.send_condition() and split.receive_condition()
-        return conditions_hold and not decide(split.application, "synchronous").kept
-
-    title = "SC and RC hold, and the messages are a crown"
-    return [found(title, _first_where(is_crown), "counterexample-mg27", OF_SPLITS).refutes(), conditions.theorem_6()]

@@ -18,7 +18,7 @@ from crownless.proofs.theorems.impossible_protocols import (
 from crownless.spec.notation import parse, to_computation
 from crownless.spec.orders import decide
 
-from .claim import claim, error, slip_of_print
+from .claim import ambiguity, claim, slip_of_print
 from .evidence import ended, enumerated, explored, keep, program, proved, system_of
 from .fig_8 import first_run_that_breaks
 
@@ -76,9 +76,9 @@ P3: send m3 to P1; send next to P2
     kind="ambiguity",
     defense="§3 assumes without loss of generality that the first packet is the sender's",
 )
-@error(
-    "the proof says that a send with an empty past cannot be delayed; Fig. 8 delays it",
-    "the claim holds, by a proof that does not use it",
+@ambiguity(
+    "the proof says that a send with an empty past cannot be delayed; Fig. 8 delays the commit of one",
+    "the first packet of a message, which stands for it (§3), is not delayed; the claim is proved without this",
 )
 @slip_of_print("§3: bounded receives complete by t1 + δt", "by t0 + δt, where t0 is the time of the arrival")
 def mg5(quick: bool) -> list[Evidence]:

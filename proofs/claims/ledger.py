@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -92,7 +93,8 @@ class Finding:
         facts += [("evidence", self.evidence.because), ("scope", self.evidence.scope)]
         facts += [("reading", self.entry.reading)] if self.entry.reading else []
         facts += [("read as" if one.said else "not said", f"{one.text}: {one.verdict}") for one in self.readings]
-        return [*facts, ("source", "; ".join([self.entry.source, *references(self.entry.source)]))]
+        cited = references(" ".join([self.entry.source, self.entry.statement, *(text for _, text in facts)]))
+        return [*facts, ("source", "; ".join([self.entry.source, *cited]))]
 
     def json(self) -> dict[str, Any]:
         evidence = self.evidence
@@ -119,11 +121,11 @@ def summary(findings: Sequence[Finding]) -> str:
     return f"{some(len(findings), 'claim')}: {verdicts}"
 
 
-def claim_facts() -> list[dict[str, Any]]:
-    """Every claim with its recorded verdict, without recomputing it."""
+def claim_facts(names: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """The claims so named (all by default), with their recorded verdicts, without recomputing them."""
     return [
         {"id": entry.id, "source": entry.source, "recorded": entry.recorded, "statement": entry.statement}
-        for entry in CLAIMS.values()
+        for entry in entries_named(names)
     ]
 
 
@@ -137,14 +139,25 @@ def errata() -> list[dict[str, str]]:
 
 
 def entries_named(names: Iterable[str]) -> list[Entry]:
-    """The claims with these names, or of these texts (``MF``); all by default. Raises `BadInput`."""
+    """The claims with these names, of these texts (``MF``), or with these words; all by default. Raises `BadInput`."""
     chosen = []
     for name in names:
-        of_text = [entry for entry in CLAIMS.values() if entry.text == name.upper()]
-        if not of_text and name.upper() not in CLAIMS:
+        of_name = [entry for entry in CLAIMS.values() if name.upper() in (entry.id, entry.text)]
+        of_name = of_name or [entry for entry in CLAIMS.values() if _has_words(entry, name)]
+        if not of_name:
             raise unknown_name("claim", name, [*TEXTS, *CLAIMS])
-        chosen += of_text or [CLAIMS[name.upper()]]
+        chosen += of_name
     return list(dict.fromkeys(chosen)) or list(CLAIMS.values())
+
+
+def _has_words(entry: Entry, words: str) -> bool:
+    """True if each of the words stands, whole and in any case, in what the ledger says of the claim."""
+    said = [entry.source, entry.statement, entry.reading, *(reading.text for reading in entry.judged)]
+    said += [text for erratum in entry.errata for text in erratum]
+    text = " ".join(said)
+    return bool(words.strip()) and all(
+        re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words.split()
+    )
 
 
 def recompute(

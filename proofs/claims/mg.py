@@ -152,7 +152,7 @@ BELOW_FOUR_AND_FOUR = [(2, 1), (4, 2), (6, 3), (3, 4)]
         "Lemma 1 of ↦ as §5 needs it, any chain of → that leaves e's process, if it does, by a message of ℰ": "refuted",
         "Lemma 1 of that ↦, with 'before or the same' for ≺ s1 and for r1 →": "checked",
     },
-    reading="by the letter it only repeats the definition of ↦ in §4.2, which is too narrow (MG24)",
+    reading="by the letter it only repeats the definition of ↦ in §4.2, which is too narrow (MG25)",
     kind="error",
     defense="by the letter it repeats the definition of ↦",
 )
@@ -180,7 +180,7 @@ def mg10(quick: bool) -> list[Evidence]:
     "Under the send condition, s1 ↦ r2 implies r1 → r2 or s1 ≺ r2.",
     {"↦ as printed": "proved", "↦ as §5 needs it": "proved"},
     not_said={"of one message, as s1 ↦ r1": "refuted"},
-    reading="↦ as printed, or as §5 needs it (MG24), which is wider",
+    reading="↦ as printed, or as §5 needs it (MG25), which is wider",
 )
 def mg11(quick: bool) -> list[Evidence]:
     inclusion = conditions.maps_to_holds_what_is_printed()
@@ -192,7 +192,7 @@ def mg11(quick: bool) -> list[Evidence]:
     "[MG] §5.1, Lemma 3",
     "Under the send and receive conditions, who has no strong crown of size 2 has no crown of size 2.",
     {"↦ as printed": "proved", "↦ as §5 needs it": "proved"},
-    reading="crowns by ↦ as printed, or as §5 needs it (MG24), which is wider; of two distinct messages (MG2)",
+    reading="crowns by ↦ as printed, or as §5 needs it (MG25), which is wider; of two distinct messages (MG2)",
 )
 def mg12(quick: bool) -> list[Evidence]:
     return [conditions.lemma_3() & conditions.maps_to_holds_what_is_printed(), conditions.lemma_3()]
@@ -207,7 +207,7 @@ STRONG_RC = "what follows from r2 at another process follows from r1 too, wherev
     "Under the send and receive conditions, a crown of size k implies a strong one of size k or less.",
     {
         "crowns by ↦ as printed": "refuted",
-        "crowns by ↦ as §5 needs it (MG24)": "refuted",
+        "crowns by ↦ as §5 needs it (MG25)": "refuted",
         f"either, with more than RC: {STRONG_RC}": "proved",
     },
     reading="AC is RC; crowns of two or more distinct messages (MG2). The printed step takes s0 ≺ r1 and r1 → r2 for "

@@ -158,12 +158,10 @@ def sa14(quick: bool) -> list[Evidence]:
     reading="in entries, as Θ(n²) is; by the least threshold, k = n + 1",
 )
 def sa15(quick: bool) -> Evidence:
-    few = all(
-        max(largest.kept, largest.carried) <= n
-        for n, what in _cases(quick)
-        for largest in [_largest(ExtraMessages, n, n + 1, what)]
-    )
-    return _bounded(quick) & fact(few, "at most n entries are kept and carried for k = n + 1")
+    cases = _cases(quick)
+    found = [(n, _largest(ExtraMessages, n, n + 1, what)) for n, what in cases]
+    few = all(max(largest.kept, largest.carried) <= n for n, largest in found)
+    return fact(few, "at most n entries are kept and carried for k = n + 1", _scope_of(cases))
 
 
 @claim(
@@ -185,7 +183,8 @@ def sa16(quick: bool) -> Evidence:
 def waits_for_an_extra_message() -> Evidence:
     """A run of the program with four entries."""
     return in_some_state(
-        "a message waits for an extra message, and not for causal order",
+        "with k = 4, P2 refuses c, which causal order allows, until the extra message arrives that P1 sends with the "
+        "delivery of g",
         system_of(LockstepProduct(extra(3, 4), Rst(3)), program(FOUR_ENTRIES)),
         lambda now: (False, True) in guards_in(now),
     )
@@ -220,9 +219,13 @@ def _bounded(quick: bool) -> Evidence:
         fits and acts and too_small == {(3, 1), (4, 1), (4, 2)},
         f"for every k from 1 to n² in {count:,} states: fewer than k kept and carried for k ≥ n, at most k for k = "
         "n-1, more only for k < n-1",
-        "; ".join(f"{n} processes, up to {what} messages" for n, what in cases if isinstance(what, int))
-        + f"; {sum(isinstance(what, str) for _, what in cases)} programs; every interleaving",
+        _scope_of(cases),
     )
+
+
+def _scope_of(cases: list[tuple[int, int | str]]) -> str:
+    free = "; ".join(f"{n} processes, up to {what} messages" for n, what in cases if isinstance(what, int))
+    return f"{free}; {sum(isinstance(what, str) for _, what in cases)} programs; every interleaving"
 
 
 def _full_patterns(n: int) -> list[tuple[tuple[int, ...], ...]]:

@@ -38,8 +38,8 @@ from crownless.impl.variants import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims import buffers as claim_buffers
-from crownless.proofs.claims import definitions, fig_8, impossibilities, mf, monitored_machines, sa, ses
 from crownless.proofs.claims import evidence as kinds
+from crownless.proofs.claims import fig_8, impossibilities, mf, monitored_machines, sa, ses
 from crownless.proofs.claims.ledger import CLAIMS, Finding, recompute
 from crownless.proofs.claims.splits import Split
 from crownless.proofs.induction import proving
@@ -375,10 +375,6 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("MG24", "→_ℰ goes through control messages", Split, "leads_within_own", Split.leads),
     ("MG25", "↦ as printed is wide enough", Split, "maps_to_as_printed", Split.maps_to),
     ("MG25", "chains as printed", conditions.AnySplit, "maps_to", conditions.AnySplit.maps_to_as_printed),
-    ("MG26", "SC has the sender know", Split, "send_condition", definitions._knows_receives),
-    ("MG26", "SP says nothing", conditions.AnySplit, "send_protocol", lambda self: z3.BoolVal(True)),
-    ("MG27", "nothing satisfies RC", Split, "receive_condition", lambda self: False),
-    ("MG27", "no ranks", CROWN, "of_ranks", nothing),
     ("KU2", "waits for nothing", Rst, "deliverable", always),
     ("SA1", "asks for nothing", ExtraMessages, "satisfied", always),
     ("SA4", "clears all", ExtraMessages, "after_sending", CLEARS_ALL),

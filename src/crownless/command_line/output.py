@@ -75,9 +75,14 @@ def columns_given() -> int | None:
     return max(LEAST_COLUMNS, int(given)) if given.isascii() and given.isdigit() and int(given) else None
 
 
+def wraps() -> bool:
+    """True if sentences are wrapped: on a terminal, or to the width that `COLUMNS` sets; not in a pipe."""
+    return sys.stdout.isatty() or columns_given() is not None
+
+
 def columns() -> int:
     """The number of columns: that of `COLUMNS`, else of the terminal, else 80."""
-    if sys.stdout.isatty() or columns_given():
+    if wraps():
         return max(LEAST_COLUMNS, shutil.get_terminal_size((USUAL_COLUMNS, 24)).columns)
     return USUAL_COLUMNS
 
@@ -103,7 +108,7 @@ def print_line(line: str = "") -> None:
     It is wrapped on a terminal, or to the width that `COLUMNS` sets. In a pipe each sentence stays on one line.
     """
     shown = spelled(printable_line(line))
-    if sys.stdout.isatty() or columns_given():
+    if wraps():
         shown = wrapped(shown, columns())
     console().print(shown)
 

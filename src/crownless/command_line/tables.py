@@ -11,10 +11,12 @@ from rich.text import Text
 
 from crownless.runtime.printable import printable
 
-from .output import columns, console, spelled
+from .output import columns, console, spelled, wraps
 
 #: Spaces between two columns.
 GAP = 2
+#: Columns enough for any row to stay on one line.
+WHOLE = 10_000
 
 Cell = str | Text
 
@@ -31,17 +33,18 @@ class Rows:
         """Adds a row; cells that are not given are empty."""
         self._rows.append([_safe(cell) for cell in (*cells, *[""] * (len(self.headings) - len(cells)))])
 
-    def print(self) -> None:
-        """Prints all rows."""
+    def print(self, *, sentences: bool = False) -> None:
+        """Prints all rows; if they hold sentences, each row stays on one line in a pipe."""
         table = _table()
         cells = [[name, *(row[k].plain for row in self._rows)] for k, name in enumerate(self.headings)]
-        widths = _fitting(cells, columns() - GAP * (len(cells) - 1))
+        room = columns() if wraps() or not sentences else WHOLE
+        widths = _fitting(cells, room - GAP * (len(cells) - 1))
         for heading, width in zip(self.headings, widths, strict=True):
             justify: Literal["left", "right"] = "right" if heading in self._right else "left"
             table.add_column(Text(spelled(heading)), width=width, justify=justify, overflow="fold")
         for row in self._rows:
             table.add_row(*row)
-        _print(table)
+        _print(table, room)
 
 
 class StreamedRows:
@@ -97,9 +100,9 @@ def _safe(cell: Cell) -> Text:
     return cell.copy() if safe == cell.plain else Text(safe, style=cell.style)
 
 
-def _print(table: Table) -> None:
+def _print(table: Table, room: int | None = None) -> None:
     out = console()
     with out.capture() as captured:
-        out.print(table, width=columns())
+        out.print(table, width=room or columns())
     for line in captured.get().splitlines():
         print(line.rstrip(), flush=True)

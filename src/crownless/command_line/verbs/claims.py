@@ -27,7 +27,7 @@ _TEXTS = "".join(f"  {prefix:4} {text}\n" for prefix, text in TEXTS.items())
     everyday="quick drawn html max_seconds as_json",
     epilog=f"\b\nThe texts (crownless list sources):\n{_TEXTS}",
 )
-@click.argument("claims", nargs=-1, metavar="[ID]...")
+@click.argument("claims", nargs=-1, metavar="[ID | WORDS]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
 @click.option("--draw", "drawn", is_flag=True, help="Print several claims in full too, with their drawings.")
 @click.option("--html", type=OutputFile(), help="Also write all of it on an HTML page, FILE, with drawings.")
@@ -36,13 +36,14 @@ _TEXTS = "".join(f"  {prefix:4} {text}\n" for prefix, text in TEXTS.items())
 def claims(
     claims: tuple[str, ...], quick: bool, drawn: bool, html: str | None, limits: Limits, as_json: bool, quiet: bool
 ) -> int:
-    """Recompute the verdict of every claim of the five texts, of the claims named, or of one text.
+    """Recompute the verdict of every claim of the five texts, of the claims named, of one text, or of those with WORDS.
 
     \b
     Examples:
-      crownless list claims          all claims with their sentences, at once
-      crownless claims --quick       all claims recomputed, at smaller bounds
-      crownless claims MG14          one claim in full, with its counterexample
+      crownless list claims               all claims with their sentences, at once
+      crownless list claims "§4.1"        those of a section, or with the words in quotes
+      crownless claims --quick            all claims recomputed, at smaller bounds
+      crownless claims MG14               one claim, with its counterexample
 
     Exit codes: 0 every verdict is as recorded, and each bundled counterexample is found again; 1 one is not; 3 a limit
     was reached or it was interrupted. What the verdicts mean: docs/command_line.md.

@@ -62,7 +62,9 @@ def complete_section(context: click.Context, parameter: click.Parameter, incompl
 
 
 @click.command(name="list")
-@click.argument("names", nargs=-1, metavar="[SECTION | PROTOCOL]...", type=InputFile(), shell_complete=complete_section)
+@click.argument(
+    "names", nargs=-1, metavar="[SECTION | PROTOCOL | WORDS]...", type=InputFile(), shell_complete=complete_section
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
 @click.option("--svg", type=OutputFile(), help="With 'orders': also draw them into FILE, with what separates each two.")
 @with_ascii
@@ -70,12 +72,14 @@ def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
     """List what can be named: protocols, orders, properties, channels, clocks, programs, computations, counterexamples,
     logs, sources. With SECTION, only those; with PROTOCOL, the facts of that one, which may be your own.
 
-    Two more sections: claims, what the papers say, and errors, what is wrong in them.
+    Two more sections: claims, what the papers say, and errors, what is wrong in them. Words after 'claims' choose the
+    claims that have them in their id, sentence, place or readings.
 
     \b
     Examples:
       crownless list protocols
       crownless list claims
+      crownless list claims "priority rule"
       crownless list orders channels
       crownless list orders --svg orders.svg
       crownless list rst hub.py:Hub
@@ -85,7 +89,10 @@ def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
             raise BadInput("--svg: only the orders can be drawn", hint="crownless list orders --svg FILE")
         write_file("--svg", svg, orders_in_svg())
     facts = {name: of_section() for name, of_section in _FACTS.items() if name in (names or SECTIONS)}
-    if protocols := [name for name in names if name not in _FACTS]:
+    others = [name for name in names if name not in _FACTS]
+    if words := [name for name in others if "claims" in names and name not in PROTOCOLS and not is_own(name)]:
+        facts["claims"] = claim_facts(words)
+    if protocols := [name for name in others if name not in words]:
         facts["protocols"] = protocol_facts({name: _protocol(name) for name in protocols})
     if as_json:
         print_json(facts)
@@ -99,7 +106,7 @@ def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
         table = Rows(*(name.replace("_", " ") for name in shown))
         for row in rows:
             table.add_row(*(_cell(row[key]) for key in shown))
-        table.print()
+        table.print(sentences=heading in LONG_SECTIONS)
         if heading == "protocols":
             _print_parameters(rows)
     if "sources" not in facts:
