@@ -335,7 +335,8 @@ def print_delivery_summary(parts: Sequence[ClassifiedRuns]) -> None:
     deliveries = [delivery for _, _, delivery in _deliveries(parts)]
     firsts = first_violations(parts)
     each = (
-        (name, _where(parts, firsts.get(name)), Counter(one.outcome(name) for one in deliveries)) for name in PROPERTIES
+        (name, _where(parts, firsts.get(name)), Counter[str](one.outcome(name) for one in deliveries))
+        for name in PROPERTIES
     )
     print_counts("property", "first that violates it", ("holds", "violated", "unknown"), each)
 
