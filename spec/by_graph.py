@@ -328,7 +328,7 @@ def total(c: Computation, *, pending: bool) -> Witness | None:
         q = next(p for p, receive in c.receive_events[m].items() if receive == before[m][later][0])
         received = q in c.receive_events[later]
         first, second = c.messages[m].name, c.messages[later].name
-        because = f"{c.processes[q]} receives {first} {'before' if received else 'and not'} {second}"
+        because = f"{c.processes[q]} delivers {first} {'before' if received else 'and not'} {second}"
         links.append(Link(first, second, because))
         events |= {c.receive_events[each].get(q, c.send_event[each]) for each in (m, later)}
     return Cycle(tuple(links), events=frozenset(events), lacks="common order of the messages")

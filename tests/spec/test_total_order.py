@@ -63,7 +63,7 @@ def test_the_witness_is_a_smallest_cycle_of_messages() -> None:
     assert isinstance(verdict.witness, Cycle)
     assert str(verdict) == (
         "total: broken, no common order of the messages exists: these constraints form a cycle\n"
-        "  b → c: P1 receives b before c\n  c → a: P2 receives c before a\n  a → b: P3 receives a before b"
+        "  b → c: P1 delivers b before c\n  c → a: P2 delivers c before a\n  a → b: P3 delivers a before b"
     )
     assert cr.classify(CYCLE, ["causal"])["causal"]
 
@@ -72,7 +72,7 @@ def test_the_witness_is_a_smallest_cycle_of_messages() -> None:
 def test_a_message_that_a_process_lacks_comes_after_all_that_it_delivers(reading: cr.UnreceivedPolicy) -> None:
     lacks = "P1: send a to P1, P2; receive a; receive b\nP2: send b to P1, P2; receive b"
     verdict = decide(cr.parse(lacks), "total", reading)
-    assert "b → a: P2 receives b and not a" in str(verdict)
+    assert "b → a: P2 delivers b and not a" in str(verdict)
     for c in computations(2, 2, complete=False, sends="broadcast-to-all"):
         assert decide(c, "total", reading).kept == keeps(c, "total", pending=reading == "pending")
 

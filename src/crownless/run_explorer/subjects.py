@@ -134,7 +134,7 @@ def _check_of(saved: SavedCheck, protocol: str | None = None) -> Check:
     if protocol is None and saved.protocol not in PROTOCOLS:  # a file of runs is data and must not start a user's code
         name = printable_name(saved.protocol)
         hint = f"name it: crownless explore {name} --replay FILE, or crownless show FILE --variables --protocol {name}"
-        raise BadInput(f"the run is of {printable_name(saved.protocol)}, whose code is not here", hint=hint)
+        raise BadInput(f"the run is of {printable_name(saved.protocol)}, whose code is not loaded", hint=hint)
     free = saved.program is None
     check = Check(
         protocol=protocol or saved.protocol,
