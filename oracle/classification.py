@@ -35,10 +35,12 @@ if TYPE_CHECKING:
 
 #: n-n compares all pairs of messages, round after round; above this number other orders decide it, or it stays unknown.
 N_N_UP_TO = 1_000
+N_N_DECIDED = "classify --one-run decides it for a log of one run"
 NO_INDEX = (
     "'index' looks like a time stamp, not like the numbers 0, 1, 2, … of each process's events; to order by it, name "
     "its column: --order-by THAT"
 )
+LOST_UNSEEN = "without an index lost lines cannot be seen: the verdicts are about the lines that are there"
 FROM_ONE = "indices were taken to count from 1: no event of this run has index 0"
 
 
@@ -175,8 +177,11 @@ class Classification(Drawn, Mapping[str, Verdict]):
 
     def with_delivery(self, delivery: Delivery) -> Classification:
         """The same classification, with how a run of a complete log delivers its messages."""
-        notes = (*self.subject.notes, *delivery.notes)
-        return replace(self, subject=replace(self.subject, delivery=delivery, notes=notes))
+        return replace(self, subject=replace(self.subject, delivery=delivery)).with_notes(*delivery.notes)
+
+    def with_notes(self, *notes: str) -> Classification:
+        """The same classification, with more notes on how the log was read."""
+        return replace(self, subject=replace(self.subject, notes=(*self.subject.notes, *notes)))
 
     @property
     def shows_violation(self) -> bool:
@@ -327,4 +332,4 @@ def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict
         weaker = decide(c, order, reading)
         if not weaker.kept:
             return Verdict("n-n", kept=False, witness=weaker.witness, computation=c)
-    return Verdict("n-n", kept=False, unknown=f"not decided for more than {N_N_UP_TO:,} messages")
+    return Verdict("n-n", kept=False, unknown=f"not decided for more than {N_N_UP_TO:,} messages; {N_N_DECIDED}")

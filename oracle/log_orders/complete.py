@@ -76,12 +76,16 @@ class Delivery:
     """How a run of a complete log delivers its messages: all violations of `PROPERTIES`."""
 
     violations: tuple[DeliveryViolation, ...] = ()
-    #: True if rows were left out, which may hold deliveries and sends.
-    may_lack_events: bool = False
+    #: The properties that cannot be known to hold: rows were left out, or the log does not name receivers.
+    not_known: tuple[str, ...] = ()
 
     def of(self, name: str) -> tuple[DeliveryViolation, ...]:
         """The violations of the property of that name."""
         return tuple(one for one in self.violations if one.violates == name)
+
+    def outcome(self, name: str) -> Literal["violated", "unknown", "holds"]:
+        """The verdict on the property of that name."""
+        return "violated" if self.of(name) else "unknown" if name in self.not_known else "holds"
 
     @property
     def violated(self) -> list[str]:
@@ -96,7 +100,7 @@ class Delivery:
     def json(self) -> dict[str, Any]:
         return {
             name: {
-                "verdict": "violated" if self.of(name) else "unknown" if self.may_lack_events else "holds",
+                "verdict": self.outcome(name),
                 "violations": [one.json() for one in self.of(name)],
             }
             for name in PROPERTIES
@@ -139,7 +143,8 @@ def complete(
             reason = NeverDeliveredAnywhere(row.process, row.message)
             found.append(violation(DELIVERS_ALL.name, reason, None, [row]))
         found.sort(key=lambda one: (PROPERTIES.index(one.violates), one.lines))
-        deliveries[run] = Delivery(tuple(found), bool(lacks))
+        not_known = PROPERTIES if lacks else () if log.names_receivers else (DELIVERS_ALL.name,)
+        deliveries[run] = Delivery(tuple(found), not_known)
     log.deliveries = deliveries
     log.events = [row.as_internal() if id(row) in left_out else row for row in log.events]
 

@@ -8,13 +8,13 @@ not be read as columns keeps its `text` (Spark only).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput
 
-from .reasons import BY_ANOTHER, LargeIndex, missing_columns, reason_of
+from .reasons import LargeIndex, by_another, missing_columns, reason_of
 from .rows import COLUMNS, JOINED_BY, Row, row_of
 
 if TYPE_CHECKING:
@@ -38,24 +38,21 @@ _TYPES = {
 }
 
 
-def check_columns(
-    schema: pa.Schema, file: str, has: Sequence[str] = (), needed: Collection[str] = COLUMNS, *, named: bool = True
-) -> None:
-    """Raises `BadInput` if the columns of a file are not those of a log; `has` names them, if not the schema.
-
-    `needed`: the columns of ours that are read; `named`: messages have names, in the column `message`.
-    """
+def check_columns(schema: pa.Schema, file: str, has: Sequence[str] = (), options: LogOptions | None = None) -> None:
+    """Raises `BadInput` if the columns of a file are not those of a log; `has` names them, if not the schema."""
     import pyarrow as pa
 
-    optional = ("run",) if named else ("run", "message")
+    theirs = dict(zip(COLUMNS, COLUMNS, strict=True)) if options is None else options.named
+    needed = [name for name in theirs if name != "index" or options is None or options.order_by is None]
+    optional = ("run",) if options is None or not options.unnamed else ("run", "message")
     missing = [name for name in needed if name not in schema.names and name not in optional]
     if missing:
-        names, hint = missing_columns(missing, has or schema.names)
+        names, hint = missing_columns(missing, has or schema.names, theirs.values())
         raise BadInput(f"{names} missing", hint=hint, file=file)
     for name in needed:
         kind, types = schema.field(name).type if name in schema.names else pa.null(), _TYPES[name]
         if _in_words(kind) not in (*types, *["nothing"] * (name in optional)):
-            hint = BY_ANOTHER if name == "index" else f"give it as {' or '.join(types)}"
+            hint = by_another(theirs[name]) if name == "index" else f"give it as {' or '.join(types)}"
             raise BadInput(f"the column '{name}' is of type {kind}", hint=hint, file=file)
 
 

@@ -36,6 +36,8 @@ class ConvertedLog:
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
     #: The unit of the numbers of events, if they are those of a file with the columns of a log.
     by: Literal["line", "row"] | None = None
+    #: False if no column has the receivers of a send (`with_receivers`).
+    names_receivers: bool = True
 
     @property
     def without_unordered(self) -> list[Row]:
@@ -91,13 +93,15 @@ class ConvertedLog:
 
 def with_receivers(runs: Mapping[str, list[Row]], name: str, *, complete: bool = False) -> ConvertedLog:
     """The runs of a log whose sends do not name their receivers: each message is sent to those that deliver it."""
-    log = ConvertedLog()
+    log = ConvertedLog(names_receivers=False)
+    note = "no column has the receivers of a send: they are the processes that deliver the message"
+    note += "; delivers-all is unknown, since the log does not say who else is to receive it" * complete
     for run, rows in runs.items():
         try:
             log.add(run, rows, DeliveredTwice.hint, complete=complete)
         except BadInput as problem:
             raise problem.at(file=name) from None
-        log.note(run, "no column has the receivers of a send: they are the processes that deliver the message")
+        log.note(run, note)
     return log
 
 

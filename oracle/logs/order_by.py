@@ -20,7 +20,7 @@ from .rows import in_words
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ORDERING = "a whole number, a decimal or an ISO 8601 time"
+ORDERING = "a whole number, a decimal or an ISO 8601 time (all with a zone, or all without)"
 #: Digits of decimals: in all, and after the point.
 _DIGITS = (38, 18)
 
@@ -58,7 +58,8 @@ def with_places(table: pa.Table, file: str, options: LogOptions, lines: Iterator
         at = list(islice(lines, table.num_rows))
         problem = f"{table['process'][second]} has two events with '{by}' {table['index'][second]}"
         hint = "order by a column that tells them apart, or by line if each process logs in order"
-        hint += "; classify --skip-bad leaves copies out"
+        one, other = table.take([first, second]).to_pylist()
+        hint += "; classify --skip-bad leaves copies out" * (one == other)
         raise BadInput(f"{problem}: lines {at[first]:,} and {at[second]:,}", hint=hint, file=file, line=at[second])
     return _with_index(table, places)
 

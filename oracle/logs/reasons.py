@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from crownless.runtime.errors import BadInput, nearest
@@ -19,7 +19,6 @@ ONE_A_LINE = "give one event a line, as a JSON object"
 OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
 OWN_NAME = "give each message of a run a name of its own"
 FROM_0 = "count the events of a process from 0"
-BY_ANOTHER = "number the events of a process 0, 1, 2, …, or order them by a time stamp: --order-by THAT"
 
 Fact = str | int | tuple[str, ...]
 
@@ -93,7 +92,7 @@ Copy = ReasonKind("Copy", "{0} has two events {1}, one a copy of the other", ONC
 TwoEvents = ReasonKind("TwoEvents", "{0} has two events {1}", OWN_INDEX)
 SentTwice = ReasonKind("SentTwice", "{0} is sent twice", OWN_NAME)
 DeliveredTwice = ReasonKind("DeliveredTwice", "{0} delivers {1} twice", IF_TWICE)
-CORRECT = "correct the 'peer' of the deliver, or leave it out"
+CORRECT = "the 'peer' of a deliver is the sender: correct it, or leave it out"
 SendersDiffer = ReasonKind("SendersDiffer", "{0} is said to be sent by {1}", CORRECT, " and by ")
 NotAReceiver = ReasonKind(
     "NotAReceiver", "{0} delivers {1}, which is sent to {2}", "name {0} in the 'peer' of the send"
@@ -119,12 +118,19 @@ def unknown_kind(kind: str) -> Reason:
     return UnknownKind(printable_name(kind), f"known: {', '.join(KINDS)}; say which one it is: {say}, or ={others}")
 
 
-def missing_columns(missing: Sequence[str], has: Sequence[str]) -> tuple[str, str]:
-    """Which columns are missing, as the subject of a sentence, and the hint how to say what the file calls them."""
+def by_another(column: str) -> str:
+    """The hint for a column of that name in the file that has no indices."""
+    return f"number the events of a process 0, 1, 2, …, or order them by it: --order-by {printable_name(column)}"
+
+
+def missing_columns(missing: Sequence[str], has: Sequence[str], used: Collection[str] = ()) -> tuple[str, str]:
+    """Which columns are missing, as the subject of a sentence, and the hint how to say what the file calls them; those
+    `used` are not among the suggestions.
+    """
     *rest, last = [f"'{name}'" for name in missing]
     options = []
     for name in missing:
-        near = nearest(name, [one for one in has if one not in missing])
+        near = nearest(name, [one for one in has if one not in missing and one not in used])
         option = "--order-by " if name == "index" and near is None else f"--column {name}="
         options.append(option + ("THAT" if near is None else printable_name(near)))
     shown = ", ".join(f"'{printable_name(name)}'" for name in has[:MOST_NAMED]) or "no columns"

@@ -55,7 +55,7 @@ MEANING = {
     "message": "the message's name, a string or an integer, or add --match if the log has none",
     "run": "the run's name, a string or an integer",
 }
-RECEIVERS = "the receiver, a string, or a list of receivers"
+RECEIVERS = "the receiver, a string, or a list of receivers; if no send names one: --column peer=-"
 SENDER = "the sender, a string, or leave it out"
 #: The same for logs without message names.
 PAYLOAD = "the payload, a string or an integer, or leave it out"
@@ -183,7 +183,7 @@ def row_of(
     named, receivers = (not options.unnamed, options.names_receivers) if options is not None else (True, True)
     has = fields if has is None else has
     if fields.get("process") is None or fields.get("index") is None or fields.get("kind") is None:
-        _refuse_missing(["process", "index", "kind"], fields, has, ["message"] * named + ["peer"] * receivers)
+        _refuse_missing(["process", "index", "kind"], fields, has, ["message"] * named + ["peer"] * receivers, options)
     process = _name(fields, "process")
     index = fields.get("index")
     if type(index) is not int:
@@ -197,7 +197,7 @@ def row_of(
     if kind == "internal":
         return Row(line, run, process, index, kind)
     if named:
-        _refuse_missing(["message"], fields, has)
+        _refuse_missing(["message"], fields, has, options=options)
         message = _name(fields, "message", integers=True)
     elif fields.get("message") is None:
         message = ""
@@ -205,7 +205,7 @@ def row_of(
         message = _name(fields, "message", integers=True, meaning=PAYLOAD)
     if kind == "send":
         if receivers:
-            _refuse_missing(["peer"], fields, has)
+            _refuse_missing(["peer"], fields, has, options=options)
         to = _receivers(process, message, fields.get("peer")) if receivers else ()
         return Row(line, run, process, index, kind, message, to)
     sender = fields.get("peer")
@@ -215,16 +215,21 @@ def row_of(
 
 
 def _refuse_missing(
-    names: Sequence[str], fields: Mapping[str, object], has: Iterable[str], others: Sequence[str] = ()
+    names: Sequence[str],
+    fields: Mapping[str, object],
+    has: Iterable[str],
+    others: Sequence[str] = (),
+    options: LogOptions | None = None,
 ) -> None:
     """Raises `UnusableRow` if several of these fields are missing, or one for which the file has a similar column.
 
     `others`: fields that are then named too, if they are missing.
     """
     missing = [name for name in names if fields.get(name) is None]
-    if len(missing) > 1 or (missing and nearest(missing[0], [name for name in has if name not in COLUMNS])):
+    used = [*COLUMNS, *(options.theirs if missing and options is not None else ())]
+    if len(missing) > 1 or (missing and nearest(missing[0], [name for name in has if name not in used])):
         missing += [name for name in others if fields.get(name) is None]
-        raise UnusableRow(MissingFields(*missing_columns(missing, list(has))))
+        raise UnusableRow(MissingFields(*missing_columns(missing, list(has), used)))
 
 
 def process_of(text: str) -> str | None:

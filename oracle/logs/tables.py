@@ -19,7 +19,7 @@ from crownless.runtime.reading import as_text
 
 from .columns import check_columns, our_columns, plain_table, rows_of_table
 from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
-from .reasons import BY_ANOTHER, CUT_OFF, KINDS, MOST_NAMED, OtherCells
+from .reasons import CUT_OFF, KINDS, MOST_NAMED, OtherCells, by_another
 from .rows import Row, our_fields, rows_of_lines, text_of_lines
 
 if TYPE_CHECKING:
@@ -123,9 +123,8 @@ def _as_plain_rows(table: pa.Table, form: Format, name: str, options: LogOptions
     table = our_columns(table, options)
     ordered = options.order_by is not None
     if form == "csv" and "index" in table.schema.names and not ordered:
-        table = _with_numbers(table, name, first, lenient=options.quarantine is not None)
-    needed = [column for column in options.named if column != "index" or not ordered]
-    check_columns(table.schema, name, has, needed, named=not options.unnamed)
+        table = _with_numbers(table, name, first, options)
+    check_columns(table.schema, name, has, options)
     if form == "csv" and options.names_receivers:
         table = _with_several_receivers(table)
     try:
@@ -204,17 +203,17 @@ def _cells(head: bytes, separator: str) -> list[str]:
     return [cell.strip(' "\r') for cell in heading.split(separator)]
 
 
-def _with_numbers(table: pa.Table, name: str, first: int, *, lenient: bool) -> pa.Table:
+def _with_numbers(table: pa.Table, name: str, first: int, options: LogOptions) -> pa.Table:
     """The column `index` as numbers; the first row has this number, and is on the line after it.
 
-    `lenient`: what is no number is missing; otherwise it raises `BadInput`.
+    What is no number is missing if the options have a quarantine; otherwise it raises `BadInput`.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column, hint = table["index"], BY_ANOTHER
+    column, hint = table["index"], by_another(options.named["index"])
     usable = pc.fill_null(pc.match_substring_regex(column, r"^-?[0-9]{1,18}$"), False)
-    if lenient:
+    if options.quarantine is not None:
         column = pc.if_else(usable, column, None)
     elif not pc.all(usable, min_count=0).as_py():
         number = usable.to_pylist().index(False)

@@ -115,6 +115,9 @@ def read_log(
     options = LogOptions(format, dict(columns or {}), dict(kinds or {}), pattern, order_by=order_by)
     if isinstance(file, str | os.PathLike):
         return list(subjects(os.fspath(file), options))
+    if hasattr(file, "columns"):
+        hint = "write it first, as by log.to_parquet('log.parquet'), and give the name of the file"
+        raise BadInput("a table is neither a file nor lines of JSON", hint=hint)
     if format is not None or pattern is not None:
         raise BadInput("lines are of JSON", hint="give `format` and `pattern` with a file")
     return list(runs_in("\n".join(file).encode(), "jsonl", "", options))

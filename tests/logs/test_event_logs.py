@@ -172,7 +172,7 @@ INDEX = "give the event's number on its process, an integer counted from 0, or a
 HIDDEN = 'no name holds "\\n", which does not show'
 KINDS = "send, deliver, receive, internal"
 MESSAGE = "give the message's name, a string or an integer, or add --match if the log has none"
-RECEIVER = "give the receiver, a string, or a list of receivers"
+RECEIVER = "give the receiver, a string, or a list of receivers; if no send names one: --column peer=-"
 OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
 ONCE = "give each event once, and distinguish runs by 'run'; classify --skip-bad leaves copies out"
 EACH = (
@@ -181,7 +181,7 @@ EACH = (
 )
 IF_TWICE = "if the system does so: classify --complete; otherwise give each message of a run a name of its own"
 OWN_NAME = "give each message of a run a name of its own"
-CORRECT = "correct the 'peer' of the deliver, or leave it out"
+CORRECT = "the 'peer' of a deliver is the sender: correct it, or leave it out"
 IN_QUOTES = "not JSON: Expecting property name enclosed in double quotes"
 TOO_MUCH = "not JSON: a number is too long, or the nesting too deep"
 CYCLIC = "the computation is cyclic: P1 receives x (line 1) → P1 sends x (line 2) → P1 receives x (line 1)"

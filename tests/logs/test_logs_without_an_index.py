@@ -387,6 +387,67 @@ def test_a_log_of_kafka_clients_is_classified_by_one_command(crownless: Crownles
         assert said in refused.err
 
 
+@pytest.mark.parametrize("runs", [1, 11])
+def test_without_receivers_delivers_all_is_unknown(crownless: Crownless, tmp_path: Path, runs: int) -> None:
+    """A consumer that gets nothing cannot be seen in the log."""
+    delivered = [event("P1", 0, "send", "x"), event("P2", 0, "deliver", "x")]
+    rows = [{**row, "run": f"r{k}"} for k in range(runs) for row in delivered]
+    options = ("--column", "peer=-", "--complete")
+    log = written(tmp_path, rows)
+    facts, answer = crownless("classify", log, *options, "--json"), crownless("classify", log, *options, "--quiet")
+    first = facts.json if runs == 1 else facts.json["classifications"][0]
+    assert {name: one["verdict"] for name, one in first["properties"].items()} == {
+        "delivers-once": "holds", "delivers-all": "unknown"
+    }  # fmt: skip
+    assert (facts.code, answer.code) == (3, 3)
+    said = "delivers-all: unknown" if runs == 1 else "delivers-all 0 0 11"
+    assert said in " ".join(answer.out.split())
+
+
+def test_without_an_index_a_note_says_that_lost_lines_cannot_be_seen(crownless: Crownless, tmp_path: Path) -> None:
+    for runs in (1, 11):
+        log = written(tmp_path, [{**row, "run": f"r{k}"} for k in range(runs) for row in STAMPED])
+        assert ("lost lines cannot be seen" in crownless("classify", log, "--order-by", "ts").out) is True
+        assert "lost lines cannot be seen" not in crownless("classify", log).out
+
+
+def test_a_table_is_refused_in_a_line() -> None:
+    with pytest.raises(BadInput, match="a table is neither a file nor lines of JSON"):
+        cr.read_log(pa.table({"process": ["P1"]}))
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "hint", "not_hint"),
+    [
+        ({"timestamp": 1, "process": "P1", "kind": "send"}, "timestamp", "give the message's name", "=timestamp"),
+        ({"timestamp": 1, "peer": "P2"}, "timestamp", "--column message=THAT", "=timestamp"),
+        ({**event("P1", 0, "send", "x"), "ts": 1}, "ts", "if no send names one: --column peer=-", "THAT"),
+        ({**event("P1", 0, "send", "x", "P2"), "ts": "2024-01-01T00:00:00"}, "ts", "all with a zone, or all", "THAT"),
+    ],
+)
+def test_a_hint_names_what_helps(
+    crownless: Crownless, tmp_path: Path, row: Row, options: str, hint: str, not_hint: str
+) -> None:
+    zoned = {**event("P2", 0, "internal", ""), "ts": "2024-01-01T00:00:00Z", "timestamp": 0}
+    refused = crownless("classify", written(tmp_path, [zoned, row]), "--order-by", options).err
+    assert hint in refused
+    assert not_hint not in refused
+
+
+def test_of_two_events_with_one_value_only_copies_are_said_to_be_left_out(crownless: Crownless, tmp_path: Path) -> None:
+    for row, copies in ((TIE, False), (STAMPED[0], True)):
+        refused = crownless("classify", written(tmp_path, [*STAMPED, row]), "--order-by", "ts").err
+        assert ("--skip-bad leaves copies out" in refused) is copies
+
+
+def test_deliveries_that_are_repeated_name_the_option(crownless: Crownless, tmp_path: Path) -> None:
+    log = written(tmp_path, [*GOOD, event("P2", 2, "deliver", "x")])
+    assert "if the system does so: classify --complete" in crownless("classify", log, "--skip-bad", "--quiet").out
+    times = written(tmp_path, [{**row, "ts": f"2024-01-0{k + 1}"} for k, row in enumerate(GOOD)], ".csv")
+    refused = crownless("classify", times, "--column", "index=ts").err
+    assert "or order them by it: --order-by ts" in refused
+
+
 @pytest.mark.parametrize("padding", [0, 3_000])
 @pytest.mark.parametrize(
     ("more", "fifo", "causal"),

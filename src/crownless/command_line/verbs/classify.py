@@ -36,6 +36,7 @@ from .classify_report import (
     print_summary,
     reporting,
     skipped_rows,
+    unknown_properties,
 )
 
 #: More computations than this are summarized, not shown one by one.
@@ -278,7 +279,7 @@ def _classify_here(options: ClassifyOptions) -> int:
             judged.add(name)
         for classification in _shown(parts, chosen, as_json=options.as_json):
             look()
-            shown.append(classification)
+            shown.append(classification.with_notes(oracle.LOST_UNSEEN) if options.log.order_by else classification)
         if out is not None:
             from crownless.pipeline.logs.records import write_records
 
@@ -300,7 +301,7 @@ def _classify_here(options: ClassifyOptions) -> int:
         _print(options, parts, shown if count <= SHOWN_UP_TO or part.reason is None else [])
         print_skipped(skipped)
     outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
-    if any(one.rows for one in skipped.values()):
+    if any(one.rows for one in skipped.values()) or (options.complete and unknown_properties(parts)):
         outcomes.add("unknown")
     if part.reason is not None:
         outcomes.add("unknown")
@@ -317,7 +318,7 @@ def _print(options: ClassifyOptions, parts: list[ClassifiedRuns], shown: list[or
         print_summary(parts, options.chosen)
         if options.complete:
             print_delivery_summary(parts)
-        print_notes(parts)
+        print_notes(parts, [oracle.LOST_UNSEEN] if options.log.order_by else [])
     for classification in shown:
         if many:
             print_line()

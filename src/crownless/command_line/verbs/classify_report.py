@@ -13,6 +13,7 @@ from crownless.command_line.output import STYLES, print_drawing, print_line, spe
 from crownless.command_line.tables import Rows
 from crownless.oracle import classification as oracle
 from crownless.oracle.classification import Classifications, ClassifiedRuns
+from crownless.oracle.logs.reasons import DeliveredTwice
 from crownless.runtime.ending import look
 from crownless.runtime.printable import printable, printable_line, printable_name, some
 from crownless.spec import library
@@ -182,10 +183,14 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
     return f"note: control messages ({', '.join(control)}) count as messages here{where}"
 
 
-def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
-    """Prints the notes on how many runs were read, each once."""
+def print_notes(parts: Sequence[ClassifiedRuns], of_all: Sequence[str]) -> None:
+    """Prints the notes on how many runs were read, each once, after those that concern all."""
     runs = [one.subject for part in parts if isinstance(part, Classifications) for one in part]
-    notes = [note for note in dict.fromkeys(note for run in runs for note in run.notes) if note != oracle.FROM_ONE]
+    notes = [
+        note
+        for note in dict.fromkeys([*of_all, *(note for run in runs for note in run.notes)])
+        if note != oracle.FROM_ONE
+    ]
     _print_first(NOTES_UP_TO, [f"note: {note}" for note in notes], "note")
 
 
@@ -213,6 +218,8 @@ def print_skipped(skipped: Mapping[str, Quarantine]) -> None:
             print_line(f"  line {row['line']:,}: {printable_line(row['reason'])}")
         if of_file["count"] > len(of_file["first"]):
             print_line(f"  and {of_file['count'] - len(of_file['first']):,} more")
+        if any(reason.kind is DeliveredTwice for _, reason in skipped[of_file["file"]].rows):
+            print_line(f"  some are delivered twice: {DeliveredTwice.hint}")
 
 
 def first_broken(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, int] | None:
@@ -307,6 +314,11 @@ def _print_delivery(delivery: Delivery) -> None:
         _print_first(VIOLATIONS_UP_TO, lines, "violation", indent="  ")
 
 
+def unknown_properties(parts: Sequence[ClassifiedRuns]) -> bool:
+    """True if some property of a run is unknown."""
+    return any("unknown" in map(delivery.outcome, delivery.json()) for _, _, delivery in _deliveries(parts))
+
+
 def first_violations(parts: Sequence[ClassifiedRuns]) -> dict[str, tuple[int, int]]:
     """For each violated property the first run that violates it: its part, and its number there."""
     found: dict[str, tuple[int, int]] = {}
@@ -320,16 +332,13 @@ def print_delivery_summary(parts: Sequence[ClassifiedRuns]) -> None:
     """Prints how many runs have and violate each property, and the first that violates it."""
     from crownless.oracle.log_orders.complete import PROPERTIES
 
-    violated, count = Counter[str](), 0
-    for _, _, delivery in _deliveries(parts):
-        violated.update(delivery.violated)
-        count += 1
+    deliveries = [delivery for _, _, delivery in _deliveries(parts)]
     firsts = first_violations(parts)
     each = (
-        (name, _where(parts, firsts.get(name)), {"holds": count - violated[name], "violated": violated[name]})
+        (name, _where(parts, firsts.get(name)), Counter[str](one.outcome(name) for one in deliveries))
         for name in PROPERTIES
     )
-    print_counts("property", "first that violates it", ("holds", "violated"), each)
+    print_counts("property", "first that violates it", ("holds", "violated", "unknown"), each)
 
 
 def _deliveries(parts: Sequence[ClassifiedRuns]) -> Iterator[tuple[int, int, Delivery]]:
