@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 from crownless.impl.protocols.fifo_sequence import FifoSequence
@@ -88,11 +87,6 @@ def _splits() -> list[Split]:
     return splits_up_to((2, 3), (3, 3))
 
 
-def _first_where(holds: Callable[[Split], bool]) -> Computation | None:
-    """A smallest computation for which this holds."""
-    return next((split.whole for split in _splits() if holds(split)), None)
-
-
 @claim(
     "MG24",
     "[MG] §4.2",
@@ -142,9 +136,9 @@ def mg25(quick: bool) -> list[Evidence]:
 @cache
 def _crownless() -> Computation | None:
     """A smallest computation that is not synchronous, and has no crown by either printed relation."""
-    return _first_where(
-        lambda split: (
-            not decide(split.application, "synchronous").kept
-            and not any(map(split.crown_sizes, (split.maps_to_as_printed, split.leads_within_own_as_printed)))
-        )
-    )
+
+    def is_crownless(split: Split) -> bool:
+        crowns = map(split.crown_sizes, (split.maps_to_as_printed, split.leads_within_own_as_printed))
+        return not decide(split.application, "synchronous").kept and not any(crowns)
+
+    return next((split.whole for split in _splits() if is_crownless(split)), None)
