@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 #: n-n compares all pairs of messages, round after round; above this number other orders decide it, or it stays unknown.
 N_N_UP_TO = 1_000
-N_N_DECIDED = "classify --one-run decides it for a log of one run"
 NO_INDEX = (
     "'index' looks like a time stamp, not like the numbers 0, 1, 2, … of each process's events; to order by it, name "
     "its column: --order-by THAT"
@@ -332,4 +331,5 @@ def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict
         weaker = decide(c, order, reading)
         if not weaker.kept:
             return Verdict("n-n", kept=False, witness=weaker.witness, computation=c)
-    return Verdict("n-n", kept=False, unknown=f"not decided for more than {N_N_UP_TO:,} messages; {N_N_DECIDED}")
+    because = f"not decided for more than {N_N_UP_TO:,} messages; classify --one-run decides it for a log of one run"
+    return Verdict("n-n", kept=False, unknown=because)

@@ -99,10 +99,7 @@ class Delivery:
 
     def json(self) -> dict[str, Any]:
         return {
-            name: {
-                "verdict": self.outcome(name),
-                "violations": [one.json() for one in self.of(name)],
-            }
+            name: {"verdict": self.outcome(name), "violations": [one.json() for one in self.of(name)]}
             for name in PROPERTIES
         }
 

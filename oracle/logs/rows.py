@@ -183,7 +183,7 @@ def row_of(
     named, receivers = (not options.unnamed, options.names_receivers) if options is not None else (True, True)
     has = fields if has is None else has
     if fields.get("process") is None or fields.get("index") is None or fields.get("kind") is None:
-        _refuse_missing(["process", "index", "kind"], fields, has, ["message"] * named + ["peer"] * receivers, options)
+        _refuse_missing(["process", "index", "kind"], fields, has, options, *["message"] * named, *["peer"] * receivers)
     process = _name(fields, "process")
     index = fields.get("index")
     if type(index) is not int:
@@ -197,7 +197,7 @@ def row_of(
     if kind == "internal":
         return Row(line, run, process, index, kind)
     if named:
-        _refuse_missing(["message"], fields, has, options=options)
+        _refuse_missing(["message"], fields, has, options)
         message = _name(fields, "message", integers=True)
     elif fields.get("message") is None:
         message = ""
@@ -205,7 +205,7 @@ def row_of(
         message = _name(fields, "message", integers=True, meaning=PAYLOAD)
     if kind == "send":
         if receivers:
-            _refuse_missing(["peer"], fields, has, options=options)
+            _refuse_missing(["peer"], fields, has, options)
         to = _receivers(process, message, fields.get("peer")) if receivers else ()
         return Row(line, run, process, index, kind, message, to)
     sender = fields.get("peer")
@@ -215,11 +215,7 @@ def row_of(
 
 
 def _refuse_missing(
-    names: Sequence[str],
-    fields: Mapping[str, object],
-    has: Iterable[str],
-    others: Sequence[str] = (),
-    options: LogOptions | None = None,
+    names: list[str], fields: Mapping[str, object], has: Iterable[str], options: LogOptions | None, *others: str
 ) -> None:
     """Raises `UnusableRow` if several of these fields are missing, or one for which the file has a similar column.
 
