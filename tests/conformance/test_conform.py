@@ -61,7 +61,7 @@ def test_only_replies_from_inside_a_delivery_show_a_clock_that_is_set_after_it(c
     assert answer.code == 1
     assert answer.err.startswith(f"crownless: with free sends, {node} {kept}; still searching…\n")
     assert "shortest run: 5 actions, replies from inside deliveries" in answer.out
-    assert "replies from inside deliveries, up to 3 messages: break causal" in answer.out
+    assert "replies from inside deliveries, up to 3 messages: violate causal" in answer.out
     assert "(3 messages, all delivered), exactly those of causal order" in answer.out
     assert "replies from inside deliveries, which are not counted, violate causal" in answer.out
     assert answer.out.endswith(f"{node} violates causal\n")
