@@ -181,7 +181,7 @@ class Free(Workload):
         return bool(sum(position) == self.messages)
 
     def describe(self, position: Position, crashed: int | None = None) -> list[str]:
-        return [f"{self.messages - sum(position)} of {self.messages} sends were never taken by the protocol"]
+        return [f"{self.messages - sum(position)} of {self.messages} sends were never accepted by the protocol"]
 
 
 class Program(Workload):

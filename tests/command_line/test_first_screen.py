@@ -176,7 +176,7 @@ def test_limits_that_are_given_end_a_first_try_and_the_search_after_it() -> None
         grown = run_check(Check("rst", 2, 2))
     ended = run_check(Check("buffer"), Limits(seconds=0.0))
     assert (grown.engine.name, grown.verdict) == ("native", "holds")
-    assert ended.exploration.stopped == "0 seconds are over"
+    assert ended.exploration.stopped == "time limit of 0 s reached"
 
 
 def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further() -> None:
@@ -313,12 +313,12 @@ def test_json_is_one_object_also_where_nothing_is_known_yet(command: str, key: s
     ended = subprocess.run(arguments, capture_output=True, text=True, check=False)
     facts = json.loads(ended.stdout)
     if "nothing is known yet" in ended.stderr:
-        assert facts == {"crownless": version("crownless"), "stopped": "0 seconds are over"}
+        assert facts == {"crownless": version("crownless"), "stopped": "time limit of 0 s reached"}
     if ended.returncode == 0:  # it came to its end before the clock was looked at
         assert not any("unknown" in fact.values() for fact in facts[key])
         return
     assert ended.returncode == 3
-    assert "0 seconds are over" in ended.stderr
+    assert "time limit of 0 s reached" in ended.stderr
 
 
 @pytest.mark.parametrize("verb", command_line.VERBS)

@@ -230,7 +230,7 @@ def test_the_larger_bound_distinguishes_the_orders(sends: Any) -> None:
 
 def test_what_is_unknown_is_neither_true_nor_false() -> None:
     found = cr.conform(Relay, 3, 3, max_seconds=0)
-    assert (found.verdict, found.ended_by) == ("unknown", "0 seconds are over")
+    assert (found.verdict, found.ended_by) == ("unknown", "time limit of 0 s reached")
     with pytest.raises(cr.Undecided):
         assert found
     with pytest.raises(cr.NoSuchName, match="did you mean 'causal'"):

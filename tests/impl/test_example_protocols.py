@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import crownless as cr
-from crownless.command_line.verbs.conform_report import shown
+from crownless.command_line.verbs.conform_report import print_conformance, shown
 from crownless.impl.protocol import default_bound
 from crownless.impl.protocols.unordered import Unordered
 from crownless.testing import stateful
@@ -121,10 +121,16 @@ def test_a_promise_in_a_word_is_held_to_and_deliveries_with_it() -> None:
     assert cr.conform(silent, 2, 1, replies=0).broken == ["delivers-all"]
 
 
-def test_what_is_drawn_first_is_no_order_that_nodes_with_total_order_need_not_keep() -> None:
+def test_what_is_drawn_first_is_no_order_that_nodes_with_total_order_need_not_keep(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     right = cr.conform(SequencerNode, 2, 2, replies=0)
     assert (right["fifo"].verdict, shown(right)) == ("violated", [])
     assert [line.property.name for line in shown(cr.conform(DeliversAtOnceNode, 2, 2, replies=0))] == ["fifo"]
+    print_conformance(cr.conform(DeliversAtOnceNode, 2, 2, replies=0), drawings=False)
+    assert "to hold it to total order: --order total" in capsys.readouterr().out
+    print_conformance(right, drawings=False)
+    assert "to hold it to" not in capsys.readouterr().out
     facts = {"promises": ("delivers-once",), "on_packet": lambda *_: None}
     silent = type("Silent", (DeliversAtOnceNode,), facts)
     assert shown(cr.conform(silent, 2, 1, replies=0)) == []

@@ -109,9 +109,9 @@ def test_exactly_as_many_messages_are_sent_as_the_budget_says_and_no_two_have_on
 
 def test_the_free_workload_says_how_many_sends_were_never_taken() -> None:
     free = Free(3, 4)
-    assert free.describe(free.start()) == ["4 of 4 sends were never taken by the protocol"]
+    assert free.describe(free.start()) == ["4 of 4 sends were never accepted by the protocol"]
     position = send(free, free.start(), "1→2#1")
-    assert free.describe(position) == ["3 of 4 sends were never taken by the protocol"]
+    assert free.describe(position) == ["3 of 4 sends were never accepted by the protocol"]
 
 
 def test_a_process_alone_has_nobody_to_send_to() -> None:

@@ -62,8 +62,8 @@ def looks_for_ever() -> None:
     [
         (None, signal.SIGINT, "interrupted"),
         (None, signal.SIGTERM, "interrupted"),
-        (Limits(seconds=0.1), None, "0.1 seconds are over"),
-        (Limits(seconds=1, spent=0.9), None, "1 seconds are over"),
+        (Limits(seconds=0.1), None, "time limit of 0.1 s reached"),
+        (Limits(seconds=1, spent=0.9), None, "time limit of 1 s reached"),
         (Limits(memory=1), None, "0 MiB of memory are used"),
     ],
 )
@@ -86,7 +86,7 @@ def test_a_part_within_another_ends_alone() -> None:
         with stoppable(Limits(seconds=0.05)) as inner:
             looks_for_ever()
         look()
-    assert (inner.reason, outer.reason) == ("0.05 seconds are over", None)
+    assert (inner.reason, outer.reason) == ("time limit of 0.05 s reached", None)
 
 
 def test_no_memory_ends_a_part_and_a_fault_does_not() -> None:
@@ -100,7 +100,7 @@ def test_no_memory_ends_a_part_and_a_fault_does_not() -> None:
 def test_whatever_fails_because_it_is_to_end_is_no_fault() -> None:
     with stoppable(Limits(seconds=0)) as part:
         raise ValueError("half done")
-    assert part.reason == "0 seconds are over"
+    assert part.reason == "time limit of 0 s reached"
 
 
 def test_what_does_not_look_is_stopped_by_its_own_function() -> None:
@@ -152,7 +152,7 @@ HINT = "interrupted; it ends as soon as it can, and at once by a second Ctrl-C"
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["0.2"], 3, ["0.2 seconds are over, in the middle of a call that does not return"]),
+        (["0.2"], 3, ["time limit of 0.2 s reached, in the middle of a call that does not return"]),
         (["60", "0.1", "0.2"], 130, ["interrupted"]),
         (["60", "0.1", "1.5"], 130, [HINT, "interrupted"]),
     ],
@@ -236,7 +236,7 @@ def test_no_theorem_is_tried_again_once_it_is_to_end() -> None:
     x = z3.Int("x")
     with patch.object(z3.Solver, "check", unknown), stoppable(Limits(seconds=0.05)) as part:
         theorem("some", {}, x == x, attempts=5)
-    assert (len(tried), part.reason) == (1, "0.05 seconds are over")
+    assert (len(tried), part.reason) == (1, "time limit of 0.05 s reached")
 
 
 def test_the_limit_of_z3_itself_is_no_interrupt() -> None:
@@ -270,7 +270,7 @@ def test_terms_that_another_thread_drops_do_not_break_z3_at_work() -> None:
 
 def test_counting_and_realizing_end_at_a_limit_with_what_is_known() -> None:
     counted = count(3, 4, limits=Limits(seconds=0))
-    assert counted.stopped == "0 seconds are over"
+    assert counted.stopped == "time limit of 0 s reached"
     assert counted.json()["complete"] is False
     assert realize(Check("rst", 3, 3), limits=Limits(memory=1)).stopped == "0 MiB of memory are used"
 

@@ -315,9 +315,9 @@ def test_a_limit_gives_exit_3_and_claims_nothing(crownless: Crownless) -> None:
     assert answer.code == 3
     facts = answer.json
     assert (facts["equals"], facts["contained_in"], facts["decided"]) == (None, [], False)
-    assert "search ended early: 0 seconds are over" in facts["scope"]
+    assert "search ended early: time limit of 0 s reached" in facts["scope"]
     text = crownless("realize", "rst", "-n", "3", "-m", "3", "--max-seconds", "0")
-    assert text.out.splitlines()[-1] == "unknown: 0 seconds are over"
+    assert text.out.splitlines()[-1] == "unknown: time limit of 0 s reached"
 
 
 def test_a_limit_does_not_hide_a_broken_promise_found_before() -> None:

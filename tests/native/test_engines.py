@@ -166,7 +166,7 @@ def test_symmetry_is_refused_where_a_monitor_cannot_rename() -> None:
     ("limits", "why"),
     [
         (Limits(states=1), "1 states are reached"),
-        (Limits(seconds=0), "0 seconds are over"),
+        (Limits(seconds=0), "time limit of 0 s reached"),
         (Limits(memory=1 << 20), "1 MiB of memory are used"),
     ],
     ids=["states", "seconds", "memory"],

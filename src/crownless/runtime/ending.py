@@ -80,7 +80,7 @@ class Limits:
         if interrupted() and not self.ignores_signals:
             return INTERRUPTED
         if self.seconds is not None and seconds + self.spent > self.seconds:
-            return f"{self.seconds:g} seconds are over"
+            return f"time limit of {self.seconds:g} s reached"
         most, reason = self._most
         return reason if memory_in_use() > most else None
 
