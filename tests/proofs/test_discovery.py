@@ -162,7 +162,7 @@ def test_why_the_matrix_protocol_works_is_found_for_every_n(found: Discovered) -
     assert found.candidates > 40_000
     assert len(found.needed) < 20
     assert found.independent < 120 < found.inductive < found.survived < found.candidates
-    assert found.summary.endswith("that it is safe and optimal and live follows")
+    assert found.summary.endswith("that it is safe, optimal and live follows")
     assert {f"- {line}" for line in (*found.needed, *found.needed_for_optimal)} < set(found.lines())
     assert found.json()["processes"] == "any number"
 
