@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line_runner import Crownless
 
 import crownless as cr
 from crownless.command_line.verbs.conform_report import print_conformance, shown
@@ -30,6 +31,20 @@ def test_the_right_one_holds_and_the_wrong_one_has_a_shortest_run(
     assert not holds.never_exercised
     broken = cr.check(f"{EXAMPLES / file}:{wrong}", 3, 2)
     assert len(broken.violations[breaks].run or ()) == actions
+
+
+@pytest.mark.parametrize(
+    ("subject", "code"),
+    [
+        ("alternating_bit.py", 0),  # the only class of its file
+        ("alternating_bit_wrong.py:IgnoresDuplicates", 1),
+        ("alternating_bit_wrong.py:TakesAnyAcknowledgement", 1),
+        ("total_order/sequencer.py:Sequencer", 0),
+        ("total_order/token_ring.py:TokenRing", 0),
+    ],
+)
+def test_one_command_judges_it_by_its_exit_code(crownless: Crownless, subject: str, code: int) -> None:
+    assert crownless("check", str(EXAMPLES / subject), "--quiet").code == code
 
 
 @pytest.mark.parametrize(("file", "right", "wrong", "breaks", "actions"), PAIRS)

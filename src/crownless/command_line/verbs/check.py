@@ -115,9 +115,9 @@ def check(
     with redirect_stdout(sys.stderr):  # what a user's code prints is not part of the answer
         if resume is not None and not protocols:
             saved, chosen = _saved(resume, given, chosen)
-            checks, suite = [saved.resolve()], None
+            checks, suite, some_not_run = [saved.resolve()], None, False
         else:
-            checks, suite = _checks(protocols, given, chosen, saving=bool(checkpoint or resume))
+            checks, suite, some_not_run = _checks(protocols, given, chosen, saving=bool(checkpoint or resume))
     elsewhere = _on_spark(master, chosen["workers"]) if chosen["engine"] == "spark" else None
     run: Callable[..., CheckResult] = partial(
         run_check,
@@ -167,9 +167,8 @@ def check(
     if suite is not None:
         expected = as_expected(suite, results)
         return EXIT_VIOLATED if expected is False else EXIT_UNKNOWN if expected is None or left_out else EXIT_HOLDS
-    not_checked = {*left_out, *protocols} - {result.protocol for result in results}
     verdicts = {result.verdict for result in results}
-    return exit_code(verdicts | {"unknown"} if left_out or not_checked else verdicts)
+    return exit_code(verdicts | {"unknown"} if left_out or some_not_run else verdicts)
 
 
 def _print_json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> None:
@@ -198,11 +197,11 @@ def how_far(found: Exploration, level: int) -> str:
 
 def _checks(
     protocols: tuple[str, ...], given: dict[str, Any], chosen: dict[str, Any], *, saving: bool
-) -> tuple[list[ResolvedCheck], list[SuiteRow] | None]:
-    """The requested checks; and their rows, if the suite is requested. If several are, standard error names those that
-    do not apply, with the reason.
+) -> tuple[list[ResolvedCheck], list[SuiteRow] | None, bool]:
+    """The requested checks; their rows, if the suite is requested; and whether a named protocol is not checked. If
+    several are requested, standard error names those that do not apply, with the reason.
     """
-    suite = None
+    suite, some_not_run = None, False
     if given or saving:
         requests = [[Check(protocol=name, **given)] for name in protocols or PROTOCOLS]
     elif protocols:
@@ -215,6 +214,8 @@ def _checks(
         answers.append((first, admitted(first, **chosen)))
         if isinstance(answers[-1][1], ResolvedCheck):
             answers += [(one, admitted(one, **chosen)) for one in beside]
+        else:
+            some_not_run = bool(protocols)
     refused = [(one, why) for one, why in answers if isinstance(why, NotApplicable)]
     if refused and protocols and (len(answers) == 1 or not (chosen["engine"] or chosen["reductions"])):
         raise refused[0][1]
@@ -229,7 +230,7 @@ def _checks(
         raise BadInput("no protocol admits this", hint="name one to see why")
     if suite is not None:
         suite = [row for row, (_, one) in zip(suite, answers, strict=True) if isinstance(one, ResolvedCheck)]
-    return checks, suite
+    return checks, suite, some_not_run
 
 
 def _over(check: Check) -> str:
