@@ -75,7 +75,7 @@ def logged_runs(
     torn: Mapping[str, Collection[str | None]] = NOTHING,
     leave_out: Callable[[list[Row], Reason], None] | None = None,
 ) -> Iterator[LoggedRun]:
-    """The same of the rows of each run. `torn`: by run the processes of which further rows cannot be used; `leave_out`
+    """The same of the rows of each run. `torn`: by run the processes that have further, unusable rows; `leave_out`
     gets all rows of a run that is impossible, with the reason.
     """
     for run, rows in runs.items():
@@ -108,7 +108,7 @@ def logged_run(
 ) -> LoggedRun:
     """The run of these rows; raises `BadInput` with the lines if some contradict each other.
 
-    `quarantined`: the processes of which further rows cannot be used; None if a row may be of any. `processes`: some
+    `quarantined`: the processes that have further, unusable rows; None if a row may be of any. `processes`: some
     that take part, also without events.
     """
     certain = certain_rows(rows, quarantined, processes)

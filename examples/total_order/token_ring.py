@@ -1,4 +1,4 @@
-"""Total order broadcast with a token that goes round: only its holder numbers messages.
+"""Total order broadcast by a token ring: only the holder of the token numbers messages.
 
 crownless check token_ring.py:TokenRing       exit code 0
 crownless check token_ring.py:KeepsNumbers    exit code 1, with a shortest run

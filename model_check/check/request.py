@@ -154,7 +154,7 @@ class Check:
         if kind.timers and resolved.channel.reliable:
             problem = f"retransmits ({', '.join(kind.timers)}): over a {resolved.channel_name} channel, which loses "
             hint = f"use {' or '.join(name for name, known in CHANNELS.items() if not known.reliable)}"
-            raise NotApplicable(protocol, f"{problem}nothing, packets without end can be in flight", hint=hint)
+            raise NotApplicable(protocol, f"{problem}nothing, unboundedly many packets can be in flight", hint=hint)
         if resolved.chosen:
             resolved.refuse_undecided()
         return resolved

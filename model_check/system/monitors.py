@@ -307,7 +307,7 @@ class Crowns(Monitor):
 class TotalOrder(Monitor):
     """Total order, in the reading `pending`: what a process has yet to deliver comes after all that it has delivered.
 
-    Monitor state: the messages handed over, and those that each process has delivered, in order; both without the first
+    Monitor state: the messages handed over, and the deliveries of each process, in order; both without the first
     messages of the common order, once they are delivered everywhere.
     """
 

@@ -244,7 +244,7 @@ class System:
         return True
 
     def _with_room(self, flight: Flight, packets: tuple[int, ...], most: int) -> tuple[int, ...]:
-        """The packets of which fewer than `most` equal ones are in flight. The others are lost at once."""
+        """The packets with fewer than `most` equal ones in flight; the others are lost at once."""
         in_flight = Counter(packet for packet, _ in self.channel.contents(flight))
         found_room = []
         for packet in packets:

@@ -25,8 +25,8 @@ REPLIES = 3
 class Request:
     """A request to decide which orders an implementation keeps.
 
-    `orders`: those that it claims to keep. `delivery`: the delivery properties that it promises. `replies`: the maximum
-    number of messages that applications also send from inside deliveries. `ticks`: the ticks at each process;
+    `orders`: the orders that it claims to keep. `delivery`: the delivery properties that it promises. `replies`: the
+    maximum number of messages that applications also send from inside deliveries. `ticks`: the ticks at each process;
     `restarts`: the maximum crashes and restarts of each. `broadcast-to-all` becomes `broadcast` with `self_sends`.
     """
 

@@ -137,7 +137,7 @@ class ClassifiedLog(ClassifiedRuns):
         return int(self.rows.first[number + 1] - self.rows.first[number]) > SMALLEST_UP_TO
 
     def _torn(self, number: int) -> Collection[str | None]:
-        """The processes of a run of which rows are in quarantine."""
+        """The processes of a run that have rows in quarantine."""
         return () if self.quarantine is None else self.quarantine.processes.get(self.name(number), ())
 
     def _decided_by_spec(self, number: int) -> Classification:

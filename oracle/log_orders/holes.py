@@ -30,7 +30,7 @@ class CertainColumns(NamedTuple):
 def certain_columns(named: NamedRows, quarantined: Collection[str | None] = ()) -> CertainColumns | None:
     """What is certain of these rows of one run; None if one is no event, or if some contradict each other.
 
-    `quarantined`: the processes of which further rows cannot be used; None if a row may be of any. Only a deliver at a
+    `quarantined`: the processes that have further, unusable rows; None if a row may be of any. Only a deliver at a
     process that is no receiver is left for `logs.layout` to find.
     """
     rows = named.numbers()

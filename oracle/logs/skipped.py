@@ -17,7 +17,7 @@ class Quarantine:
     """The rows left out, each with its number and the reason; and what may be missing from the runs because of them."""
 
     rows: list[tuple[int, Reason]] = field(default_factory=list)
-    #: By run, the processes of which events may be missing; None: any.
+    #: By run, the processes whose events may be missing; None: any.
     processes: dict[str, set[str | None]] = field(default_factory=dict)
     #: The processes of rows that may be of any run.
     of_any_run: set[str | None] = field(default_factory=set)

@@ -224,7 +224,8 @@ def mf15(quick: bool) -> Evidence:
 @claim(
     "MF26",
     "[MF] §4.3, footnote 4, second sentence",
-    "The protocol of MF15 delays a message only where two successive messages of a process go to different receivers.",
+    "Over a FIFO transport, the buffer protocol delays a message only where two successive messages of a process go to "
+    "different receivers.",
     {
         "a delay begins with a message to another receiver than the one before it": "checked",
         "every message that is delayed goes to another receiver than the one before it": "refuted",

@@ -184,7 +184,8 @@ def mf24(quick: bool) -> list[Evidence]:
     {"as the number of processes grows, at the same load of each": "measured"},
     not_said={"as the load of each process grows": "refuted"},
     reading="'instead of piggybacking huge matrices on messages'. A number takes four bytes, an acknowledgement 20. "
-    "Load: messages that a process hands over in a mean latency. Under load the buffers' delay has no bound (MF24)",
+    "Load: messages that a process hands over in a mean latency. From load 1/2 on the buffers' delay has no "
+    "bound (MF24)",
 )
 def mf28(quick: bool) -> list[Evidence]:
     sizes, runs = (4, 8, 16, 32), 3 if quick else 8

@@ -36,8 +36,7 @@ def mg22(quick: bool) -> Evidence:
 @claim(
     "MG23",
     "[MG] §3",
-    "Between two processes, the usual protocol for FIFO order is done with a send in bounded time, and not with a "
-    "receive.",
+    "Between two processes, the usual protocol for FIFO order completes a send in bounded time, but not a receive.",
     "checked",
     reading="the usual protocol is that of sequence numbers (`fifo-sequence`); a receive begins where the message "
     "arrives",
@@ -92,7 +91,10 @@ def _splits() -> list[Split]:
     "[MG] §4.2",
     "A computation is synchronous if and only if it has no crown by →_ℰ.",
     {
-        "→_ℰ is taken by the words beside its formula: 'the causality chain is formed by the events in ℰ'": "checked",
+        (
+            "with →_ℰ by the words beside its formula, 'the causality chain is formed by the events in ℰ', a "
+            "computation is synchronous if and only if it has no crown by →_ℰ"
+        ): "checked",
         "→_ℰ is taken by its formula, by which two messages that overtake each other are no crown": "refuted",
     },
     reading="of the computation restricted to ℰ, as the sentence before has it. By the words →_ℰ is its → (checked), "
@@ -116,12 +118,13 @@ def mg24(quick: bool) -> list[Evidence]:
     "[MG] §4.2, 'easy to see'",
     "If there is a crown of size k restricted to ℰ, there is one of size k by ↦.",
     {
-        "the crown is one by the formula of →_ℰ, and ↦ is as printed": "proved",
-        "the crown is one of the computation of ℰ alone, and ↦ is as printed": "refuted",
-        "the crown is one of the computation of ℰ alone, and ↦ has 'before or the same'": "proved",
+        "a crown by the formula of →_ℰ gives one by ↦ as printed": "proved",
+        "a crown of the computation of ℰ alone gives one by ↦ as printed": "refuted",
+        "a crown of the computation of ℰ alone gives one by ↦ with 'before or the same'": "proved",
     },
     reading="'restricted to ℰ' is taken by the formula of →_ℰ, or by the words beside it: 'the causality chain is "
-    "formed by the events in ℰ'",
+    "formed by the events in ℰ'. That →_ℰ lies within →, and that → of ℰ lies within every transitive relation that "
+    "has ≺ and ⇝, is argued, not put to z3",
     kind="ambiguity",
 )
 def mg25(quick: bool) -> list[Evidence]:

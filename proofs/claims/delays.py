@@ -178,7 +178,10 @@ P5: send m1 to P4
     "acknowledgement by at most nt.",
     {
         "the receive condition withholds an acknowledgement for at most nt": "refuted",
-        "for at most 2(n − 2) t, and the priority rule delays by at most 2t": "proved",
+        (
+            "the receive condition withholds an acknowledgement for at most 2(n − 2) t, and the priority rule delays a "
+            "message by at most 2t"
+        ): "proved",
     },
     reading="n processes; the priority rule alone, without the wait until the bigger process is active; the receive "
     "condition from the receive to its acknowledgement, while other messages are in flight",

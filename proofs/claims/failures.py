@@ -137,7 +137,7 @@ def oldest_undelivered(now: Reached) -> int | None:
     )
 
 
-NOTHING_FOR_ONESELF = "nobody sends to himself: the text has pairs for every other site"
+NOTHING_FOR_ONESELF = "self-sends are excluded: the text has pairs for every other site"
 
 # -- the claims --------------------------------------------------------------------------------------------------------
 
@@ -227,8 +227,8 @@ S3: receive; send Z to S2; receive; receive; receive; receive
 @claim(
     "SES18",
     "[SES] §4.3",
-    "After the survivors have agreed on N, the first event of S1 of which a message is missing, and those who know of "
-    "it have rewound, nobody is blocked and causal order holds.",
+    "Once the survivors have agreed on N, the first send event of S1 whose message is missing, and every site that "
+    "knows of it has rewound, no site is blocked and causal order holds.",
     {"as printed, they agree once": "refuted", "they agree again whenever a waiting message shows evidence": "checked"},
     reading="nothing else happens while they agree; what depends on event N is dropped",
     kind="ambiguity",
@@ -313,7 +313,7 @@ S3: send M to S1; send M3 to S2
 @ambiguity(
     "buffers that await acknowledgements, and give up the dead, undo and carry nothing: M2 goes when M1 has arrived",
     "if M1 is lost, S1 dies, and nothing but M2 ever comes from S1, then M1 reaches S2 only if M2 tells of it",
-    "the text says that its example, Fig. 6, suggests it, and speaks of protocols that send at once",
+    "the text says only that its example, Fig. 6, suggests it; there M2 is sent before M1 has arrived",
 )
 def ses25(quick: bool) -> list[Evidence]:
     free, n = Free(3, 3), 3
@@ -352,7 +352,7 @@ def ses25(quick: bool) -> list[Evidence]:
 @claim(
     "SES26",
     "[SES] §4.3",
-    "Where S_i died, MIN(S) is the number of the oldest event SEND(M) of S_i of which M was never delivered to S.",
+    "Where S_i died, MIN(S) is the number of the oldest event SEND(M) of S_i such that M was never delivered to S.",
     {
         "M is a message to S": "refuted",
         "M is a message to any site": "refuted",
@@ -362,7 +362,7 @@ def ses25(quick: bool) -> list[Evidence]:
     "delivered to S'; a message to another site is never delivered to S anyway",
 )
 @error(
-    "the number may be that of a send to another site, of which S only has not heard yet; nor is it always the oldest",
+    "the number may be that of a send to another site that S has merely not heard of yet; nor is it always the oldest",
     "it is the number of a send of S_i, to some site, that S does not know of",
 )
 def ses26(quick: bool) -> list[Evidence]:
@@ -381,7 +381,7 @@ def ses26(quick: bool) -> list[Evidence]:
     def not_the_oldest(now: Reached) -> bool:
         earlier = [(s, event) for s, k in minima(now) for event in events(now, 0)[: k - 1]]
         lost = [m for s, (kind, m) in earlier if kind == "send" and ("receive", m) not in events(now, s)]
-        return now.may("agree") and bool(lost)
+        return now.may("agree") and any(m.name not in in_flight(now) for m in lost)
 
     elsewhere, younger = (first_run(system, there, only={"agree": never}) for there in (nothing_for_it, not_the_oldest))
     sends = in_every_state(
@@ -395,7 +395,7 @@ def ses26(quick: bool) -> list[Evidence]:
     title = "m3 waits for m2 with the pair (1,2,0): MIN(P3) is 1, the number of m1, which is to P2 and delivered"
     return [
         found(title, elsewhere, "counterexample-ses26").refutes(),
-        found("MIN(P2) is 2, the number of m2; m1 is not delivered either", younger).refutes(),
+        found("m1 is lost, and MIN(P2) is 2, the number of m2", younger).refutes(),
         sends & fact(True, "", f"every interleaving of 3 sites and {3 if quick else 4} messages, P1 may crash"),
     ]
 

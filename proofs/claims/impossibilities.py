@@ -1,4 +1,4 @@
-"""The claims of [MG] that no protocol of a given class realises synchronous order."""
+"""The claims of [MG] that no protocol of a given class realizes synchronous order."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .claim import ambiguity, claim, slip_of_print
 from .evidence import ended, enumerated, explored, keep, program, proved, system_of
 from .fig_8 import first_run_that_breaks
 
-REALISES = (
-    "realises: keeps the order, and every message that is wanted is sent and delivered in the end (Abstract: "
+REALIZES = (
+    "realizes: keeps the order, and every message that is wanted is eventually sent and delivered (Abstract: "
     "deadlock-free; else a protocol that never sends would do)"
 )
 DECIDES_ONLINE = (
@@ -35,9 +35,9 @@ DECIDES_ONLINE = (
 @claim(
     "MG4",
     "[MG] §3, Theorem 3, part 1",
-    "No protocol that treats the processes alike realises synchronous order.",
+    "No protocol that treats the processes alike realizes synchronous order.",
     "proved",
-    reading=f"{REALISES}; alike: in the same state each does the same, messages and packets named as one's own and the "
+    reading=f"{REALIZES}; alike: in the same state each does the same, messages and packets named as one's own and the "
     "other's; nothing is left to chance, or chance decides alike",
 )
 def mg4(quick: bool) -> Evidence:
@@ -57,7 +57,7 @@ P3: send m3 to P1; send next to P2
 @claim(
     "MG5",
     "[MG] §3, Theorem 3",
-    "No protocol that is done with each receive in bounded time realises synchronous order.",
+    "No protocol that completes each receive in bounded time realizes synchronous order.",
     {
         "packets go between two processes only for a message between them, its sender's first": "proved",
         (
@@ -69,7 +69,7 @@ P3: send m3 to P1; send next to P2
             "receiver's clock would do"
         ): "refuted",
     },
-    reading="printed as part 3 of the theorem, proved as part 2; realises, as for MG4: everything wanted is sent and "
+    reading="printed as part 3 of the theorem, proved as part 2; realizes, as for MG4: everything wanted is sent and "
     "delivered; there are three processes or more; only the two ends "
     f"of a message exchange packets for it, and {NOT_ASKED}: its sender's packet is the first, and with it the receive "
     f"begins. So a request by the sender is no way out; {DECIDES_ONLINE}",
@@ -78,7 +78,8 @@ P3: send m3 to P1; send next to P2
 )
 @ambiguity(
     "the proof says that a send with an empty past cannot be delayed; Fig. 8 delays the commit of one",
-    "the first packet of a message, which stands for it (§3), is not delayed; the claim is proved without this",
+    "where the past is empty, the first packet of a message, which stands for it (§3), is not delayed; the claim is "
+    "proved without this",
 )
 @slip_of_print("§3: bounded receives complete by t1 + δt", "by t0 + δt, where t0 is the time of the arrival")
 def mg5(quick: bool) -> list[Evidence]:
@@ -139,15 +140,15 @@ def _placed_afterwards(n: int, m: int) -> Evidence:
 @claim(
     "MG6",
     "[MG] §3, Theorem 3",
-    "No protocol that is done with each send in bounded time realises synchronous order.",
+    "No protocol that completes each send in bounded time realizes synchronous order.",
     {
         "a send begins when the process wants it": "proved",
         (
-            "the protocol chooses when a send begins, of which the definition of bounded sends says nothing: Fig. 8 "
+            "the protocol chooses when a send begins; the definition of bounded sends leaves this open: Fig. 8 "
             "commits each send in one step, with which it may begin"
         ): "refuted",
     },
-    reading="printed as part 2 of the theorem, proved as part 3; realises, as for MG4: everything wanted is sent and "
+    reading="printed as part 2 of the theorem, proved as part 3; realizes, as for MG4: everything wanted is sent and "
     "delivered; the time of a send is bounded from when the process wants it, as in the printed proof; "
     f"{DECIDES_ONLINE}",
     kind="ambiguity",

@@ -36,7 +36,7 @@ from .claim import ambiguity, claim
 from .evidence import breaks, explored, in_some_state, keep, live, program, proved, ran, safe, searched, system_of
 from .matrices import AnyStamp, check_changes, same_guard, scripted_run
 
-TO_ANOTHER = "nobody sends to himself, which the text does not say, though it speaks of what everybody else sends"
+TO_ANOTHER = "self-sends are excluded, which the text does not say, though it speaks of what everybody else sends"
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def _link_sets(n: int, up_to: int) -> list[frozenset[tuple[int, int]]]:
     "[Kup] Discussion",
     "If SENT is incremented before it is attached, and the guard and the updates follow suit, nothing else changes.",
     "proved",
-    reading="'one more' replaces ≥ for the sender, since beside it nothing is ever delivered; nobody sends to himself",
+    reading="'one more' replaces ≥ for the sender, since beside it nothing is ever delivered; self-sends are excluded",
 )
 def ku7(quick: bool) -> Evidence:
     first_two = check_changes(3, 3, "attach SENT after the increment", ONE_MORE)
@@ -257,7 +257,7 @@ def _with_deliv() -> ProofReport:
     "After broadcasts alone, all of them delivered, everybody has the same SENT; after unicasts perhaps not.",
     {
         "by the printed updates: a receiver counts its own copy, and not the others": "refuted",
-        "if who delivers a broadcast counts it for all of its receivers": "checked",
+        "if each receiver counts a delivered broadcast for all its receivers": "checked",
         "if the increments come before the sending": "checked",
     },
     reading="by the printed updates a receiver learns of its own copy, and not of all others, whether a broadcast is "

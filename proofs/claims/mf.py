@@ -43,7 +43,7 @@ CHAIN = ("synchronous", "causal", "fifo", "asynchronous")
     "[MF] §1",
     "Synchronous computations are causal, causal ones FIFO, FIFO ones asynchronous; none of it holds conversely.",
     "proved",
-    reading="synchronous, of which the text gives no formula: messages can be numbered so that numbers grow along "
+    reading="synchronous: the text gives no formula; messages can be numbered so that numbers grow along "
     "every line ([MG] §2.2). Asynchronous is every computation",
 )
 def mf2(quick: bool) -> Evidence:
@@ -135,7 +135,7 @@ def mf5(quick: bool) -> list[Evidence]:
     },
     not_said={"messages to oneself are delivered, too": "refuted"},
     reading="the matrix is merged on delivery: merged on arrival, as the words may be taken, no message is ever "
-    "accepted; and nobody sends to himself, since such a message is never delivered",
+    "accepted; and self-sends are excluded, since such a message is never delivered",
     kind="ambiguity",
 )
 def mf6(quick: bool) -> list[Evidence]:

@@ -148,12 +148,12 @@ BELOW_FOUR_AND_FOUR = [(2, 1), (4, 2), (6, 3), (3, 4)]
     "[MG] §5.1, Lemma 1",
     "If e ↦ f, and not by one message, then e ≺ f, or e ≺ s1 and r1 → f for some message, or e ⇝ g → f.",
     {
-        "Lemma 1 by the letter, of ↦ as printed": "proved",
+        "by the letter, of ↦ as printed, Lemma 1 holds": "proved",
         "Lemma 1 of ↦ as §5 needs it, any chain of → that leaves e's process, if it does, by a message of ℰ": "refuted",
-        "Lemma 1 of that ↦, with 'before or the same' for ≺ s1 and for r1 →": "checked",
+        "of that wider ↦ Lemma 1 holds with 'before or the same' for ≺ s1 and for r1 →": "checked",
     },
     reading="by the letter it only repeats the definition of ↦ in §4.2, which is too narrow (MG25)",
-    kind="error",
+    kind="ambiguity",
     defense="by the letter it repeats the definition of ↦",
 )
 def mg10(quick: bool) -> list[Evidence]:
@@ -190,7 +190,7 @@ def mg11(quick: bool) -> list[Evidence]:
 @claim(
     "MG12",
     "[MG] §5.1, Lemma 3",
-    "Under the send and receive conditions, who has no strong crown of size 2 has no crown of size 2.",
+    "Under the send and receive conditions, a computation without a strong crown of size 2 has no crown of size 2.",
     {"↦ as printed": "proved", "↦ as §5 needs it": "proved"},
     reading="crowns by ↦ as printed, or as §5 needs it (MG25), which is wider; of two distinct messages (MG2)",
 )
@@ -208,7 +208,7 @@ STRONG_RC = "what follows from r2 at another process follows from r1 too, wherev
     {
         "crowns by ↦ as printed": "refuted",
         "crowns by ↦ as §5 needs it (MG25)": "refuted",
-        f"either, with more than RC: {STRONG_RC}": "proved",
+        f"Lemma 4 holds under a condition stronger than RC: {STRONG_RC}": "proved",
     },
     reading="AC is RC; crowns of two or more distinct messages (MG2). The printed step takes s0 ≺ r1 and r1 → r2 for "
     "s0 ↦ r2, also where the chain from r1 starts with a control message",
@@ -259,7 +259,7 @@ def _is_smallest(quick: bool, none_smaller: Callable[[], bool], scope: str = NON
     "Whatever satisfies the send condition, the receive condition and the priority rule is synchronous.",
     {
         "as printed, also where all control messages are acknowledgements": "refuted",
-        f"with more than RC: {STRONG_RC}; which Fig. 8 has, as {SILENCE}": "proved",
+        f"Theorem 6 holds under a condition stronger than RC: {STRONG_RC}; which Fig. 8 has, as {SILENCE}": "proved",
     },
     reading="AC is RC (MG13). Control messages as §3 and §4.3 have them are acknowledgements",
     kind="error",

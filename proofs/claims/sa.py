@@ -292,7 +292,7 @@ def sa9(quick: bool) -> Evidence:
     "[SA] Theorem 4",
     "The protocol with extra messages keeps causal order.",
     "proved",
-    reading="extra messages may be sent at any time, so for every threshold; nobody sends to himself: FIFO would "
+    reading="extra messages may be sent at any time, so for every threshold; self-sends are excluded: FIFO would "
     "break, as the own column, which counts such messages, is kept at zero",
 )
 def sa10(quick: bool) -> Evidence:

@@ -114,7 +114,7 @@ def ses2(quick: bool) -> Evidence:
     "[SES] §1, §2",
     "Causal order is weaker than total order.",
     {
-        "total: all events stand in one line that holds →, as in [Lam78], by which every site receives": "checked",
+        "total: all events are in one total order that extends →, as in [Lam78], by which sites receive": "checked",
         "total: all sites see the messages in one order, whatever → is": "refuted",
     },
     reading="'weaker than total ordering' (§1, §2): whatever is in total order is in causal order, and not conversely. "
@@ -122,7 +122,7 @@ def ses2(quick: bool) -> Evidence:
 )
 @ambiguity(
     "that all sites see one order does not imply causal order: all may see a message before one that it follows",
-    "where every site receives by one total order of all events, which holds →, causal order holds",
+    "if every site receives messages in one total order of all events that extends →, causal order holds",
     "§1 names a total order of events, that of [Lam78]",
 )
 def ses19(quick: bool) -> list[Evidence]:
@@ -139,14 +139,16 @@ def ses19(quick: bool) -> list[Evidence]:
     )
     return [
         enumerated(
-            "computations whose sites all receive by one line that holds → (mailbox order) are causally ordered",
+            "computations whose sites receive in one total order that extends → (mailbox order) are causally ordered",
             [*computations(n, m), *broadcasts],
             lambda c: decide(c, "causal").kept,
             where=lambda c: decide(c, "mailbox").kept,
             scope=f"every computation of {n} sites and {m} messages, or of 3 and 2 broadcasts",
         )
         & found("not conversely: two tokens; S3 and S4 see W1 and X1 in different orders", two)
-        & fact(decide(two, "causal").kept and not decide(two, "mailbox").kept, "which is causal, and has no such line"),
+        & fact(
+            decide(two, "causal").kept and not decide(two, "mailbox").kept, "which is causal, and has no such order"
+        ),
         found("P2 and P3 see one order, against that of the sends", backwards, "counterexample-ses19").refutes(),
     ]
 

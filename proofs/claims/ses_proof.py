@@ -52,7 +52,8 @@ FIG_5 = re.sub(r"receive M\d", "receive", library.path("ses-fig5").read_text(enc
 )
 @ambiguity(
     "messages whose sends are concurrent need not be delivered in the order of arrival",
-    "they are, if neither waits for a third; as in Fig. 5, whose drawing is lost: the senders of M3 to M6 are ours",
+    "messages whose sends are concurrent are delivered in the order of arrival if neither waits for a third, as in "
+    "Fig. 5; its drawing is lost, so the senders of M3 to M6 are ours",
 )
 def ses21(quick: bool) -> list[Evidence]:
     fig_5 = remembering(Ses, program(FIG_5, "Fig. 5, its receives open"))
@@ -94,8 +95,8 @@ def ses21(quick: bool) -> list[Evidence]:
     f"delivery of M1. A sequence may lead through S, which keeps no pair for itself; {NOTHING_FOR_ONESELF}",
 )
 @ambiguity(
-    "once M1 is delivered, M2 may come without a pair for the site, in the second case, too",
-    "while M1 is not delivered, M2 comes with a pair whose time is at least M1's",
+    "once M1 is delivered, M2 may come without a pair for S, even if E1 is an event of M1's sender",
+    "while M1 is not delivered, M2 comes with a pair for S whose time is at least M1's",
     "that M1 is not delivered is supposed in the remark, where the first case is left out",
 )
 def ses22(quick: bool) -> list[Evidence]:
@@ -163,7 +164,7 @@ def ses23(quick: bool) -> list[Evidence]:
 )
 @error(
     "a message that waits for one message alone waits for as many as the sum",
-    "they are not more than the sum, which is all that the proof needs",
+    "they are at most the sum; the proof needs only that they are finitely many",
 )
 def ses27(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 4)

@@ -1,4 +1,4 @@
-"""Automatic discovery of the invariants by which a protocol realises causal order, for every n.
+"""Automatic discovery of the invariants by which a protocol realizes causal order, for every n.
 
 No hint is given how the protocol works. Candidates are built from its variables and the history variables of a run
 (`templates`). Simulated runs refute some of them (`candidates`); those that some step need not keep are dropped too

@@ -1,4 +1,4 @@
-"""The buffer protocol realises causal order, for every n and any number of messages ([MF] §3.3).
+"""The buffer protocol realizes causal order, for every n and any number of messages ([MF] §3.3).
 
 Why it works: an output buffer posts a message only when the previous one has reached the input buffer of its receiver.
 So when a message is posted, everything that happened before its send has reached its destination: its own sender's

@@ -1,4 +1,4 @@
-"""Causal broadcast realises causal order, for every n and any number of broadcasts ([BSS91], [Kup]).
+"""Causal broadcast realizes causal order, for every n and any number of broadcasts ([BSS91], [Kup]).
 
 Why it works: VT(p_i) counts the broadcasts of each process that p_i knows: those delivered to it, and its own. They are
 the first ones of each, so a count determines them, and the vector on m the broadcasts that happened before it.

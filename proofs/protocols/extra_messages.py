@@ -1,4 +1,4 @@
-"""The extra-message protocol realises causal order, for every n, whenever extra messages are sent ([SA]).
+"""The extra-message protocol realizes causal order, for every n, whenever extra messages are sent ([SA]).
 
 The proof runs the protocol's own updates and guard: `after_sending`, `after_delivering`, `after_extra`, `satisfied`. It
 leaves out what `impl` adds in plain Python: matrices as tuples of their non-zero entries, and the choice of when to

@@ -1,4 +1,4 @@
-"""The matrix protocol realises causal order, for every n and any number of messages ([Kup], [RST91]).
+"""The matrix protocol realizes causal order, for every n and any number of messages ([Kup], [RST91]).
 
 Why it works: SENT_i counts the messages that i knows. On each channel those are the first ones, since a process that
 knows a message knows all that its sender sent before; so a count determines them, and the stamp of m the sends that

@@ -1,4 +1,4 @@
-"""The vector-pair protocol realises causal order, for every n, with deletion of obsolete pairs and without ([SES]).
+"""The vector-pair protocol realizes causal order, for every n, with deletion of obsolete pairs and without ([SES]).
 
 Why it works: vector time determines what is known, and what happened before (§4.1, Lemma 1). For every message that a
 site knows, it keeps a pair for the receiver with a time at least as late, unless the message is known to be delivered;

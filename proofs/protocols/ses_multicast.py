@@ -1,4 +1,4 @@
-"""The vector-pair protocol with messages to several sites realises causal order, for every n ([SES] §4.2.1, end).
+"""The vector-pair protocol with messages to several sites realizes causal order, for every n ([SES] §4.2.1, end).
 
 As in `ses`; in addition each copy of a message is for one site, and must carry the pairs of the others: for a site that
 delivers a copy, the message is one more that the others may still miss.

@@ -241,5 +241,8 @@ def m2_tells_of_m1() -> Evidence:
     }
     claim = Claim("M2 tells of M1", given, z3.ForAll([c, d], z3.Implies(sent(c) == sent(d), c == d)))
     because = "where M1 itself does not arrive, and S2 delivers it, it can be read from what M2 brings"
-    scope = "any protocol; nothing but M2 ever comes from the dead site S1"
+    scope = (
+        "any deterministic protocol, modeled as functions of M1's content, the rest of the run fixed; that each "
+        "protocol is such functions is argued; nothing but M2 ever comes from the dead site S1"
+    )
     return by_z3(because, [claim], refuted=lacking_each(claim), scope=scope)

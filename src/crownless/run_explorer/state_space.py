@@ -193,7 +193,7 @@ class StateSpace:
 
     @property
     def promised(self) -> list[str]:
-        """The properties that the protocol must satisfy, without those that are only of interest."""
+        """The properties that the protocol must satisfy, without orders that are only of interest."""
         kind = type(self.system.machine)
         of_interest = not_promised(kind).union(WITH_TOTAL.keys() - default_orders(kind)).difference(self.requested)
         return [known.name for known in self.properties if known.name not in of_interest]
