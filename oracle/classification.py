@@ -39,7 +39,6 @@ NO_INDEX = (
     "'index' looks like a time stamp, not like the numbers 0, 1, 2, … of each process's events; to order by it, name "
     "its column: --order-by THAT"
 )
-LOST_UNSEEN = "without an index lost lines cannot be seen: the verdicts are about the lines that are there"
 FROM_ONE = "indices were taken to count from 1: no event of this run has index 0"
 
 
@@ -249,6 +248,9 @@ class Classification(Drawn, Mapping[str, Verdict]):
 
 class ClassifiedRuns(Sized):
     """The verdicts on several runs or computations; `classification` has those on one in full."""
+
+    #: Notes on all of them.
+    notes: Sequence[str] = ()
 
     @abstractmethod
     def classification(self, number: int, /) -> Classification: ...

@@ -26,7 +26,7 @@ from crownless.oracle.classification import (
 )
 from crownless.oracle.event_logs import logged_run, logged_runs, natural, rows_of
 from crownless.oracle.logs.columns import rows_of_table
-from crownless.oracle.logs.formats import BY_ROW, Numbering, Progress
+from crownless.oracle.logs.formats import BY_ROW, LogOptions, Numbering, Progress
 from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, SEND, Numbers, Rows, Run
 from crownless.oracle.logs.named_rows import NamedRows, are_names, by_run
 from crownless.oracle.logs.reader import named_run
@@ -70,6 +70,8 @@ class ClassifiedLog(ClassifiedRuns):
     processes: Sequence[str] = ()
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
     quarantine: Quarantine | None = None
+    #: Notes on each run.
+    notes: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.outcomes)
@@ -103,7 +105,7 @@ class ClassifiedLog(ClassifiedRuns):
 
     def classification(self, number: int) -> Classification:
         """The verdicts on one run, with witnesses."""
-        found, delivery = self._classification(number), self.delivery(number)
+        found, delivery = self._classification(number).with_notes(*self.notes), self.delivery(number)
         return found if delivery is None else found.with_delivery(delivery)
 
     def _classification(self, number: int) -> Classification:
@@ -245,23 +247,22 @@ def classified(
     file: str,
     orders: Sequence[str],
     reading: UnreceivedPolicy,
+    options: LogOptions,
     numbering: Numbering = BY_ROW,
     progress: Progress | None = None,
-    processes: Sequence[str] = (),
-    quarantine: Quarantine | None = None,
     lines: Sequence[int] | None = None,
 ) -> ClassifiedLog | None:
-    """The log of these rows, classified; None if some contradict each other. `processes`: some that take part in each
-    run, also without events; `quarantine`: the other rows of the log; `lines`: where these rows are in the log.
+    """The log of these rows, classified; None if some contradict each other. `options`: how they were read; `lines`:
+    where they are in the log.
     """
     rows = by_run(table)
     if lines is not None:
         rows.place = np.array(lines) if rows.place is None else np.array(lines)[rows.place]
     count = len(rows.index)
     report = None if progress is None else lambda n: progress("decided", n, count, "events")
-    log = decided(rows, rows.numbers(), file, orders, reading, numbering, processes, report)
-    log.quarantine = quarantine
-    if quarantine is not None:
+    log = decided(rows, rows.numbers(), file, orders, reading, numbering, options.processes, report)
+    log.quarantine, log.notes = options.quarantine, options.notes
+    if log.quarantine is not None:
         log.is_regular &= [not log._torn(number) for number in range(len(log))]
         log.outcomes[~log.is_regular] = UNDECIDED
     irregular = np.flatnonzero(~log.is_regular).tolist()

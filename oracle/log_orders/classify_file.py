@@ -146,7 +146,7 @@ def _of_columns(
         if log is not None:
             return log
     # Contradictions between rows need all lines.
-    return runs_of(rows_in(content, form, name, options), name, options.processes)
+    return runs_of(rows_in(content, form, name, options), name, options)
 
 
 def _by_monitor(
@@ -156,8 +156,8 @@ def _by_monitor(
     from .classified import classified  # which loads what is compiled
 
     with request.around_monitor():
-        options, of = request.options, (request.name, request.orders, request.reading)
-        return classified(table, *of, by, request.progress, options.processes, options.quarantine, lines)
+        of = (request.name, request.orders, request.reading)
+        return classified(table, *of, request.options, by, request.progress, lines)
 
 
 def _one_run(request: LogRequest) -> Classifications:
@@ -173,15 +173,14 @@ def _one_run(request: LogRequest) -> Classifications:
         raise BadInput(f"--order-by {by} does not go with --one-run", hint=hint, file=request.name)
     with request.around_monitor():
         rows = blocks(request.name, request.options, request.progress)
-        return Classifications([classified_in_blocks(rows, request.name, request.orders, request.reading)])
+        found = classified_in_blocks(rows, request.name, request.orders, request.reading)
+        return Classifications([found.with_notes(*request.options.notes)])
 
 
 def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """The runs of these events, with the log's notes, deliveries and uncertainties for each."""
-    name, processes = request.name, request.options.processes
-    quarantine = request.options.quarantine
     if len(log.events) <= SMALL_UP_TO:
-        return converted_runs(log, name, processes, quarantine)
+        return converted_runs(log, request.name, request.options)
 
     def by_monitor(events: Sequence[Row]) -> ClassifiedLog | None:
         if log.by is None:
@@ -190,7 +189,7 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
 
     every = by_monitor(log.events)
     if every is None:
-        return converted_runs(log, name, processes, quarantine)
+        return converted_runs(log, request.name, request.options)
     if not log.notes and not any(uncertain != CERTAIN for uncertain in log.uncertain.values()):
         every.deliveries = log.deliveries
         return every

@@ -109,8 +109,8 @@ def complete(
 ) -> None:
     """Notes how each run of the named log delivers its messages; violations of `delivers-once` become internal events.
 
-    `by`: the unit of row numbers; `torn`: by run the processes, or None for any, of which rows were left out. Raises
-    `BadInput` for rows that contradict each other in other ways, and for gaps.
+    `by`: the unit of row numbers; `torn`: by run the processes whose rows were left out, or None for any process.
+    Raises `BadInput` for rows that contradict each other in other ways, and for gaps.
     """
     left_out, deliveries = set[int](), dict[str, Delivery]()
     for run, rows in by_run(log.events, name).items():

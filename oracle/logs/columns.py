@@ -15,7 +15,7 @@ from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput
 
 from .reasons import LargeIndex, by_another, missing_columns, reason_of
-from .rows import COLUMNS, JOINED_BY, Row, row_of
+from .rows import COLUMNS, JOINED_BY, PARTS, Row, row_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,13 +116,16 @@ def _plain_peers(peers: pa.Array) -> pa.Array:
 
 
 def our_columns(table: pa.Table, options: LogOptions) -> pa.Table:
-    """The columns of a log, by our names, in a table with the names of the file."""
+    """The columns of a log, by our names, in a table with the names of the file; raises `BadInput`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     has, found = table.schema.names, {}
     for name, parts in options.parts.items():
         if len(parts) > 1 and all(part in has for part in parts):
+            for part in parts:
+                if _in_words(table[part].type) not in ("texts", "whole numbers", "nothing"):
+                    raise BadInput(f"the column '{part}' is of type {table[part].type}", hint=f"give {PARTS}")
             texts = [table[part].cast(pa.string()) for part in parts]
             found[name] = pc.binary_join_element_wise(*texts, JOINED_BY)
         elif len(parts) == 1 and parts[0] in has:

@@ -92,10 +92,10 @@ class ConvertedLog:
 
 
 def with_receivers(runs: Mapping[str, list[Row]], name: str, *, complete: bool = False) -> ConvertedLog:
-    """The runs of a log whose sends do not name their receivers: each message is sent to those that deliver it."""
+    """The runs of a log whose sends do not name their receivers: each is sent to the processes that deliver it."""
     log = ConvertedLog(names_receivers=False)
     note = "no column has the receivers of a send: they are the processes that deliver the message"
-    note += "; delivers-all is unknown, since the log does not say who else is to receive it" * complete
+    note += "; delivers-all cannot be reported to hold: the log does not name all receivers" * complete
     for run, rows in runs.items():
         try:
             log.add(run, rows, DeliveredTwice.hint, complete=complete)

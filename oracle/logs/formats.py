@@ -75,6 +75,8 @@ _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() for suffix in form.
 _HEAD = 1 << 12
 #: Instead of a column: events are ordered by the line they are on; no column has the receivers of a send.
 BY_LINE, NO_COLUMN = "line", "-"
+#: The note on each run whose events are ordered without an index.
+LOST_UNSEEN = "without an index lost lines cannot be seen: the verdicts are about the lines that are there"
 #: Between the columns that make up a name.
 PLUS = "+"
 
@@ -148,6 +150,11 @@ class LogOptions:
     def names_receivers(self) -> bool:
         """False if sends do not name their receivers."""
         return self.columns.get("peer") != NO_COLUMN
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes on each run of a log that is read so."""
+        return () if self.order_by is None else (LOST_UNSEEN,)
 
     @property
     def given(self) -> dict[str, str]:

@@ -103,6 +103,8 @@ class PlainLines:
         if options.order_by is not None:
             plain.pop("index", None)
         others = [theirs for theirs in options.theirs if theirs not in plain.values()]
+        #: The columns that make up names; decimals are no parts of a name.
+        self.parts = {part for parts in options.parts.values() if len(parts) > 1 for part in parts}
         self.columns = [*(plain.get(name, NOT_A_KEY) for name in COLUMNS), *others]
         keys = [name.encode() for name in self.columns]
         self.first_key = np.cumsum([0, *map(len, keys)])
@@ -116,6 +118,7 @@ class PlainLines:
     def read(self, lines: bytes | memoryview) -> pa.RecordBatch | None:
         """The rows in these lines; None if one is not in the simplest form, or there is not enough room."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         content = np.frombuffer(lines, np.uint8)
         if not len(content) or content[-1] != NEWLINE:
@@ -135,7 +138,9 @@ class PlainLines:
             kind = pa.int64() if column == INDEX else pa.string()
             columns.append(pa.Array.from_buffers(kind, rows, mask + [pa.py_buffer(part.tobytes()) for part in parts]))
         named = [(name, column) for name, column in zip(self.columns, columns, strict=True) if name != NOT_A_KEY]
-        return pa.record_batch([column for _, column in named], [name for name, _ in named])
+        batch = pa.record_batch([column for _, column in named], [name for name, _ in named])
+        decimals = (pc.match_substring_regex(batch[part], r"^-?[0-9]+\.[0-9]+$") for part in self.parts)
+        return None if any(pc.any(column).as_py() for column in decimals) else batch
 
 
 @compiled

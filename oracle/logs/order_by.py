@@ -14,13 +14,12 @@ from crownless.runtime.errors import BadInput
 from .formats import BY_LINE, LogOptions
 from .layout import Numbers, on_lines
 from .named_rows import as_numbers
-from .reasons import BadField, MissingField
+from .reasons import ORDERING, BadField, MissingField
 from .rows import in_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ORDERING = "a whole number, a decimal or an ISO 8601 time (all with a zone, or all without)"
 #: Digits of decimals: in all, and after the point.
 _DIGITS = (38, 18)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 
 from crownless.oracle.classification import FROM_ONE, NO_INDEX, NamedComputation
@@ -18,7 +17,6 @@ from crownless.spec.notation import ReceiveStatement
 from .converted import ConvertedLog, with_receivers
 from .formats import CONVERTED, Format, LogOptions, content_of
 from .rows import Row, by_run, row_of
-from .skipped import Quarantine
 from .tables import rows_in
 
 
@@ -34,27 +32,27 @@ def subjects(name: str, options: LogOptions | None = None) -> Iterator[NamedComp
 def runs_in(content: bytes, form: Format, name: str, options: LogOptions) -> Iterator[NamedComputation]:
     """The runs of the log in a content of that format."""
     if form in CONVERTED:
-        return converted_runs(convert(content, form, name, options), name)
+        return converted_runs(convert(content, form, name, options), name, options)
     if not options.names_receivers:
-        return converted_runs(with_receivers(by_run(rows_in(content, form, name, options), name), name), name)
-    return runs_of(rows_in(content, form, name, options), name)
+        runs = by_run(rows_in(content, form, name, options), name)
+        return converted_runs(with_receivers(runs, name), name, options)
+    return runs_of(rows_in(content, form, name, options), name, options)
 
 
-def runs_of(
-    rows: Iterable[Row], name: str, processes: Sequence[str] = (), quarantine: Quarantine | None = None
-) -> Iterator[NamedComputation]:
-    """The runs of the log of that name; `processes`: participants of each, even without events; `quarantine`: has the
-    rows that cannot be used, and gets those of impossible runs.
-    """
+def runs_of(rows: Iterable[Row], name: str, options: LogOptions) -> Iterator[NamedComputation]:
+    """The runs of the log of that name. The quarantine of the options gets the rows of impossible runs."""
+    quarantine = options.quarantine
     torn, leave_out = (NOTHING, None) if quarantine is None else (quarantine.processes, quarantine.add_run)
-    return map(partial(named_run, name), logged_runs(by_run(rows, name), name, processes, torn, leave_out))
+    logged = logged_runs(by_run(rows, name), name, options.processes, torn, leave_out)
+    return (named_run(name, of_run, options.notes) for of_run in logged)
 
 
-def named_run(name: str, logged: LoggedRun) -> NamedComputation:
-    """A run of the log of that name, to be classified."""
+def named_run(name: str, logged: LoggedRun, more: Sequence[str] = ()) -> NamedComputation:
+    """A run of the log of that name, to be classified, with more notes."""
     notes = (
         *[FROM_ONE] * logged.from_one,
         *[NO_INDEX] * logged.like_time_stamps,
+        *more,
     )
     perhaps = logged.perhaps_received
     return NamedComputation(name, logged.run, logged.computation, logged.holes, notes, perhaps_received=perhaps)
@@ -86,11 +84,9 @@ def convert(content: bytes, form: Format, name: str, options: LogOptions | None 
     return log
 
 
-def converted_runs(
-    log: ConvertedLog, name: str, processes: Sequence[str] = (), quarantine: Quarantine | None = None
-) -> Iterator[NamedComputation]:
+def converted_runs(log: ConvertedLog, name: str, options: LogOptions | None = None) -> Iterator[NamedComputation]:
     """The runs of a log of another format, each with its notes and uncertainties."""
-    for found in runs_of(log.events, name, processes, quarantine):
+    for found in runs_of(log.events, name, options or LogOptions()):
         run = found.run or ""
         delivery = log.deliveries.get(run)
         notes = (*found.notes, *log.notes.get(run, ()), *(() if delivery is None else delivery.notes))

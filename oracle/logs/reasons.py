@@ -18,6 +18,7 @@ CUT_OFF = "classify --skip-bad leaves out lines that are cut off"
 ONE_A_LINE = "give one event a line, as a JSON object"
 OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
 OWN_NAME = "give each message of a run a name of its own"
+ORDERING = "a whole number, a decimal or an ISO 8601 time (all with a zone, or all without)"
 FROM_0 = "count the events of a process from 0"
 
 Fact = str | int | tuple[str, ...]

@@ -16,6 +16,7 @@ from .reasons import (
     KINDS,
     MOST_INDEX,
     ONE_A_LINE,
+    ORDERING,
     BadField,
     Copy,
     DeliveredTwice,
@@ -56,6 +57,7 @@ MEANING = {
     "run": "the run's name, a string or an integer",
 }
 RECEIVERS = "the receiver, a string, or a list of receivers; if no send names one: --column peer=-"
+PARTS = "the parts of a name as strings or integers"
 SENDER = "the sender, a string, or leave it out"
 #: The same for logs without message names.
 PAYLOAD = "the payload, a string or an integer, or leave it out"
@@ -117,6 +119,7 @@ def rows_of_lines(
     quarantine = options.quarantine if options else None
     translated = options is not None and bool(options.columns or options.kinds or options.order_by)
     parts = options.parts if options is not None else {}
+    by = options.order_by or "index" if options is not None else "index"
     for number, text in enumerate(lines, first):
         if number % LOOKS_EVERY == 0:
             look()
@@ -129,6 +132,8 @@ def rows_of_lines(
                 fields = our_fields(theirs, parts, options.kinds)
             value = fields.get("index")
             if values is not None:
+                if isinstance(value, bool | list | dict):
+                    raise _unusable(by, value, ORDERING)
                 fields["index"] = 0
             row = row_of(number, fields, options, theirs)
         except BadInput as problem:
@@ -144,10 +149,16 @@ def rows_of_lines(
 def our_fields(
     fields: Mapping[str, Any], parts: Mapping[str, Sequence[str]], kinds: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The fields of an event by our names of columns and kinds, given the names of the file and its fields."""
+    """The fields of an event by our names of columns and kinds, given the names of the file and its fields.
+
+    Raises `UnusableRow` for a name that is made of other values than strings and integers.
+    """
     ours: dict[str, Any] = {}
     for name, theirs in parts.items():
         found = [fields.get(part) for part in theirs]
+        for part in found if len(found) > 1 else ():
+            if part is not None and type(part) not in (str, int):
+                raise _unusable(name, part, PARTS)
         ours[name] = found[0] if len(found) == 1 else None if None in found else JOINED_BY.join(map(str, found))
     if isinstance(kind := ours.get("kind"), str):
         ours["kind"] = kinds.get(kind, kind)

@@ -1,4 +1,4 @@
-"""The rows that `--skip-bad` leaves out of a log: those that are not events, and those that contradict each other."""
+"""The rows that `--skip-bad` leaves out of a log: rows that are not events or contradict each other."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import io
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, count
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs.named_files import path_of
@@ -19,8 +19,8 @@ from crownless.runtime.reading import as_text
 
 from .columns import check_columns, our_columns, plain_table, rows_of_table
 from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
-from .reasons import CUT_OFF, KINDS, MOST_NAMED, OtherCells, by_another
-from .rows import Row, our_fields, rows_of_lines, text_of_lines
+from .reasons import CUT_OFF, KINDS, MOST_NAMED, BadField, OtherCells, by_another
+from .rows import Row, in_words, our_fields, rows_of_lines, text_of_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,8 +98,9 @@ def _tables(file: Any, form: Format, name: str, options: LogOptions) -> Iterator
         for batch in chain([next(batches, none)], batches):
             table = pa.Table.from_batches([batch])
             table.validate(full=True)
-            yield row + (form == "csv"), _as_plain_rows(table, form, name, options, row)
-            row += table.num_rows
+            plain = _as_plain_rows(table, form, name, options, row)
+            yield row + (form == "csv"), plain
+            row += plain.num_rows
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         hint = "write it again, or name its format by --format"
         if form == "csv":
@@ -120,14 +121,14 @@ def _as_plain_rows(table: pa.Table, form: Format, name: str, options: LogOptions
         if theirs not in has:
             hint = unknown_name("column", theirs, has[:MOST_NAMED]).hint
             raise BadInput(f"there is no column {theirs!r}", hint=hint, file=name)
-    table = our_columns(table, options)
     ordered = options.order_by is not None
-    if form == "csv" and "index" in table.schema.names and not ordered:
-        table = _with_numbers(table, name, first, options)
-    check_columns(table.schema, name, has, options)
-    if form == "csv" and options.names_receivers:
-        table = _with_several_receivers(table)
     try:
+        table = our_columns(table, options)
+        if form == "csv" and "index" in table.schema.names and not ordered:
+            table = _with_numbers(table, name, first, options)
+        check_columns(table.schema, name, has, options)
+        if form == "csv" and options.names_receivers:
+            table = _with_several_receivers(table)
         return plain_table(table, options.kinds, ordered=ordered)
     except BadInput as problem:
         raise problem.at(file=name) from None
@@ -199,14 +200,14 @@ def _separator_in(head: bytes, options: LogOptions) -> str:
 
 def _cells(head: bytes, separator: str) -> list[str]:
     """The cells of the first line."""
-    heading = head.decode("utf-8-sig", "replace").split("\n", 1)[0]
-    return [cell.strip(' "\r') for cell in heading.split(separator)]
+    heading = io.StringIO(head.decode("utf-8-sig", "replace"), newline="")
+    return [cell.strip(' "') for cell in next(csv.reader(heading, delimiter=separator), [])]
 
 
 def _with_numbers(table: pa.Table, name: str, first: int, options: LogOptions) -> pa.Table:
     """The column `index` as numbers; the first row has this number, and is on the line after it.
 
-    What is no number is missing if the options have a quarantine; otherwise it raises `BadInput`.
+    With a quarantine, it gets the rows with other values; otherwise they raise `BadInput`.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -214,7 +215,14 @@ def _with_numbers(table: pa.Table, name: str, first: int, options: LogOptions) -
     column, hint = table["index"], by_another(options.named["index"])
     usable = pc.fill_null(pc.match_substring_regex(column, r"^-?[0-9]{1,18}$"), False)
     if options.quarantine is not None:
-        column = pc.if_else(usable, column, None)
+        usable = pc.or_(usable, pc.is_null(column))  # rows without a value are refused when they are read
+        lines = islice(_lines_of_rows(b"", "csv", options), first - 1, first - 1 + table.num_rows)
+        unusable = pc.invert(usable)
+        at = pc.filter(pa.array(lines, pa.int64()), unusable.combine_chunks())
+        for line, row in zip(at.to_pylist(), table.filter(unusable).to_pylist(), strict=True):
+            options.quarantine.add(line, row, BadField("index", in_words(row["index"]), hint))
+        table = table.filter(usable)
+        column = table["index"]
     elif not pc.all(usable, min_count=0).as_py():
         number = usable.to_pylist().index(False)
         given = column[number].as_py()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: The plain columns, for Spark.
 PLAIN = "run string, process string, index long, kind string, message string, peer string, text string"
+#: The parts of a time in ISO 8601.
+DAY, CLOCK, ZONE = r"\d{4}-\d\d-\d\d", r"[T ]\d\d:\d\d(:\d\d(\.\d+)?)?", r"(Z|[+-]\d\d(:?\d\d)?)"
 #: The run of a row whose run is unknown.
 UNKNOWN_RUN = "\x1e"
 
@@ -93,17 +95,30 @@ def read(spark: SparkSession, path: str, order_by: str | None = None) -> Source:
 
 
 def _with_places(frame: DataFrame, by: str, path: str) -> DataFrame:
-    """The rows with their places on their processes, by a column, as indices; a row without a usable value has none."""
+    """The rows with their places on their processes, by a column, as indices; a row without a usable value has none.
+
+    The values of most rows are of one kind: numbers, times with a zone, or times without one. Others are unusable.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     if by not in frame.columns:
         raise unknown_name("column", by, frame.columns).at(file=path)
-    value = f.col(f"`{by}`").cast("string")
-    number, time = value.try_cast("decimal(38, 18)"), value.try_cast("timestamp")
+    given = f.col(f"`{by}`")
+    text = f.regexp_replace(given.cast("string"), r"(:\d\d),(\d)", "$1.$2")
+    zoned, local = text.rlike(f"^{DAY}{CLOCK}{ZONE}$"), text.rlike(f"^{DAY}({CLOCK})?$")
+    kinds = [
+        text.try_cast("decimal(38, 18)"),
+        f.when(zoned, text.try_cast("timestamp")),
+        f.when(local, text.try_cast("timestamp_ntz")),
+    ]
+    if frame.schema[by].dataType.typeName().startswith("timestamp"):
+        kinds = [given]
+    (counts,) = frame.agg(*map(f.count, kinds)).collect()
+    value = kinds[counts.index(max(counts))]
     of_process = Window.partitionBy([name for name in ("run", "process") if name in frame.columns])
-    place = f.dense_rank().over(of_process.orderBy(number.asc_nulls_last(), time.asc_nulls_last())) - 1
-    return frame.withColumn("index", f.when(number.isNotNull() | time.isNotNull(), place).cast("long"))
+    place = f.dense_rank().over(of_process.orderBy(value.asc_nulls_last())) - 1
+    return frame.withColumn("index", f.when(value.isNotNull(), place).cast("long"))
 
 
 def lines_of(lines: DataFrame) -> Source:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +18,7 @@ from log_files import Row, content_of, event, rows_of, written
 from log_rows import random_computation
 
 import crownless as cr
-from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.formats import LOST_UNSEEN, LogOptions
 from crownless.oracle.logs.order_by import with_places
 from crownless.oracle.logs.skipped import Quarantine
 from crownless.runtime.errors import BadInput
@@ -234,6 +235,52 @@ def test_a_wrong_mapping_is_refused_in_a_line(crownless: Crownless, tmp_path: Pa
     assert f"map.toml: {said}" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("mapping", "options", "lacks_index"),
+    [
+        ('order_by = "seq"', "--column index=ts", False),
+        ('order_by = "ts"', "--order-by seq", True),
+        ('[columns]\nindex = "seq"', "--order-by ts", True),
+    ],
+)
+def test_options_win_over_a_mapping_file(
+    crownless: Crownless, tmp_path: Path, mapping: str, options: str, lacks_index: bool
+) -> None:
+    rows = [{**event("P1", 0, "send", "x", "P2"), "ts": 0, "seq": 1}, {**event("P2", 0, "deliver", "x"), "ts": 0}]
+    (tmp_path / "map.toml").write_text(mapping)
+    log = written(tmp_path, [{**row, "seq": 1} for row in rows])
+    answer = crownless("classify", log, "--mapping", str(tmp_path / "map.toml"), *options.split(), "--json")
+    assert (answer.code, set(verdicts(answer).values())) == (0, {"kept"})
+    assert any("lost lines" in note for note in answer.json["notes"]) is lacks_index
+
+
+@pytest.mark.parametrize("padding", [0, 600])
+@pytest.mark.parametrize(
+    ("part", "said"), [(1.5, "1.5"), (True, "true"), ({"a": 1}, "an object"), (["a"], "a list"), ("1.5", ""), (-7, "")]
+)
+def test_names_are_made_of_texts_and_whole_numbers(tmp_path: Path, part: Any, said: str, padding: int) -> None:
+    row = {**event("P1", 0, "send", "", "P2"), "topic": "t", "offset": part}
+    log = written(tmp_path, [*({**row, "offset": k, "padding": "x" * 1_000} for k in range(padding)), row])
+    read = partial(cr.read_log, columns={"message": "topic+offset"}, order_by="line")
+    if not said:
+        (run,) = read(log)
+        assert f"t-{part}" in {message.name for message in run.computation.messages}
+        return
+    with pytest.raises(BadInput, match=f"'message' cannot be {said}; give the parts of a name as strings or integers"):
+        read(log)
+    if part in (1.5, True):
+        with pytest.raises(
+            BadInput, match=r"log.parquet: the column 'offset' is of type (double|bool); give the parts"
+        ):
+            read(written(tmp_path, [row], ".parquet"))
+
+
+@pytest.mark.parametrize(("value", "said"), [(True, "true"), ([1], "a list"), ("true", '"true"')])
+def test_values_that_do_not_order_events_are_reported_as_json_has_them(tmp_path: Path, value: Any, said: str) -> None:
+    with pytest.raises(BadInput, match=f"log.jsonl:4: 'ts' cannot be {said}; give a whole number, a decimal or"):
+        cr.read_log(written(tmp_path, [*STAMPED, {**TIE, "ts": value}]), order_by="ts")
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.csv.gz"])
 def test_the_separator_of_cells_is_found(crownless: Crownless, tmp_path: Path, separator: str, name: str) -> None:
@@ -348,6 +395,14 @@ def test_a_line_left_out_is_missing_from_each_run_that_it_may_be_of(
     assert (answer.code, answer.json["skipped"][0]["count"]) == (3, 1)
 
 
+def test_a_line_that_is_cut_off_is_of_the_run_that_its_heading_says(crownless: Crownless, tmp_path: Path) -> None:
+    rows = ['"a,b",run,ts,process,kind,message,peer', *(f"0,{row}" for row in [*RUN_A, *RUN_B]), "0,a,5,Q,deliv"]
+    (tmp_path / "log.csv").write_text("\n".join(rows))
+    options = ("--order-by", "ts", "--skip-bad", "--order", "fifo", "--json")
+    found = crownless("classify", str(tmp_path / "log.csv"), *options).json["classifications"]
+    assert {one["run"]: one["orders"]["fifo"]["verdict"] for one in found} == {"a": "unknown", "b": "kept"}
+
+
 def test_lines_that_are_left_out_keep_their_numbers(crownless: Crownless, tmp_path: Path) -> None:
     text = "process,ts,kind,message,peer\nP1,5,send,x,P2\nP1,6\nP2,,deliver,x,\nP2,7,deliver,x,\nP2,7,deliver,x,\n"
     (tmp_path / "log.csv").write_text(text)
@@ -355,6 +410,12 @@ def test_lines_that_are_left_out_keep_their_numbers(crownless: Crownless, tmp_pa
     copied = "P2 has two events 0, one a copy of the other"
     assert [(one["line"], one["reason"]) for one in answer.json["skipped"][0]["first"]] == [
         (3, "it has 2 cells, not 5"), (4, "'ts' is missing"), (6, copied)
+    ]  # fmt: skip
+    text = "process,index,kind,message,peer\nP1,0,send,x,P2\nP1,6\nP2,0,deliver,x,\nP2,1.5,internal,,\nP2,,internal,,\n"
+    (tmp_path / "index.csv").write_text(text)
+    skipped = crownless("classify", str(tmp_path / "index.csv"), "--skip-bad", "--json").json["skipped"][0]
+    assert [(one["line"], one["reason"]) for one in skipped["first"]] == [
+        (3, "it has 2 cells, not 5"), (5, "'index' cannot be \"1.5\""), (6, "'index' is missing")
     ]  # fmt: skip
     refused = crownless("classify", str(tmp_path / "log.csv"), "--order-by", "ts").err
     assert "Expected 5 columns, got 2: P1,6; " in refused
@@ -402,13 +463,27 @@ def test_without_receivers_delivers_all_is_unknown(crownless: Crownless, tmp_pat
     assert (facts.code, answer.code) == (3, 3)
     said = "delivers-all: unknown" if runs == 1 else "delivers-all 0 0 11"
     assert said in " ".join(answer.out.split())
+    rows = [{**event("P1", 1, "send", "y"), "run": "r0"}, *rows]
+    first = crownless("classify", written(tmp_path, rows), *options, "--json").json
+    first = first if runs == 1 else first["classifications"][0]
+    assert first["properties"]["delivers-all"]["verdict"] == "violated"
+    (note,) = [note for note in first["notes"] if "delivers-all" in note]
+    assert note.endswith("; delivers-all cannot be reported to hold: the log does not name all receivers")
 
 
 def test_without_an_index_a_note_says_that_lost_lines_cannot_be_seen(crownless: Crownless, tmp_path: Path) -> None:
-    for runs in (1, 11):
+    for runs in (1, 11, 2_000):
         log = written(tmp_path, [{**row, "run": f"r{k}"} for k in range(runs) for row in STAMPED])
         assert ("lost lines cannot be seen" in crownless("classify", log, "--order-by", "ts").out) is True
         assert "lost lines cannot be seen" not in crownless("classify", log).out
+        with_notes = {run.notes for run in cr.read_log(log, order_by="ts")}
+        assert with_notes == {(LOST_UNSEEN,)}
+        every = crownless("classify", log, "--order-by", "ts", "--order", "fifo", "--json").json
+        assert all(one["notes"] == [LOST_UNSEEN] for one in every.get("classifications", [every]))
+    log = written(tmp_path, [{"peer": "P1", **row} for row in STAMPED])
+    for options in (("--one-run",), ("--match",), ("--complete",), ("--skip-bad",), ("--column", "peer=-")):
+        facts = crownless("classify", log, "--order-by", "line", *options, "--json").json
+        assert facts["notes"].count(LOST_UNSEEN) == 1
 
 
 def test_a_table_is_refused_in_a_line() -> None:

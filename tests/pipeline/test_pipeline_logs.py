@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from log_runs import Known, agree, by_classify, event, log, random_log, random_r
 
 from crownless.command_line import main
 from crownless.oracle.event_logs import read_log
+from crownless.oracle.logs.formats import LOST_UNSEEN
 from crownless.oracle.logs.rows import COLUMNS
 from crownless.runtime.errors import BadInput
 from crownless.spec.clocks import clock_named, readings
@@ -125,6 +127,31 @@ def test_a_column_orders_the_events(
     written(tmp_path / "log.jsonl", [json.dumps(row) for row in rows])
     with pytest.raises(BadInput, match="--order-by with --engine spark is for Parquet"):
         read(spark, str(tmp_path / "log.jsonl"), "ts")
+
+
+@pytest.mark.parametrize(
+    ("values", "places"),
+    [
+        (["1", "2024-01-01T00:00:00", "12:30:00", "-2.5"], [1, None, None, 0]),
+        (["2024-01-01 12:00", "12:30:00", "2024-01-01T10:00:00,5", "2024-01-01T00:00:00Z"], [1, None, 0, None]),
+        (["2024-01-01T00:00:00+02", "2024-01-01T00:00:00Z", "3", "2024-01-01"], [0, 1, None, None]),
+        ([datetime(2024, 1, 2), datetime(2024, 1, 1), None], [1, 0, None]),
+    ],
+    ids=["numbers", "times", "times with a zone", "a column of times"],
+)
+def test_values_of_another_kind_than_most_have_no_place(
+    spark: SparkSession, tmp_path: Path, crownless: Callable[..., Answer], values: list[Any], places: list[int | None]
+) -> None:
+    rows = [{**ROW, "message": f"{k}", "ts": value} for k, value in enumerate(values)]
+    parquet(tmp_path / "log.parquet", *rows)
+    found = read(spark, str(tmp_path), "ts").frame.select("message", "index").collect()
+    assert [index for _, index in sorted(found)] == places
+    options = (tmp_path, "--order-by", "ts", "--order", "fifo")
+    facts = crownless(*options, "--json")
+    assert facts.code == 3
+    assert json.loads(facts.out)["summary"]["rows"]["quarantined"] == places.count(None)
+    assert json.loads(facts.out)["summary"]["notes"] == [LOST_UNSEEN]
+    assert f"note: {LOST_UNSEEN}" in " ".join(crownless(*options).out.split())
 
 
 # -- one run, clocks ---------------------------------------------------------------------------------------------------

@@ -72,12 +72,14 @@ def with_log_options(verb: Verb) -> Verb:
         **options: Any,
     ) -> Any:
         known = read_mapping(mapping) if mapping is not None else LogOptions()
+        given = _pairs("--column", "NAME=THEIRS", "message=msg_id", columns)
+        theirs = {name: of for name, of in known.columns.items() if name != "index" or order_by is None}
         log = LogOptions(
             form,
-            {**known.columns, **_pairs("--column", "NAME=THEIRS", "message=msg_id", columns)},
+            {**theirs, **given},
             {**known.kinds, **_pairs("--kind", "THEIRS=KIND", "recv=deliver", kinds)},
             pattern,
-            order_by=order_by or known.order_by,
+            order_by=order_by or (None if "index" in given else known.order_by),
         )
         return verb(*arguments, log=log, **options)
 

@@ -198,7 +198,7 @@ class ClassifyOptions:
             if name in given and (clash := [other for other in others if other in given]):
                 raise BadInput(f"{clash[0]} does not go with {name}", hint="leave one of them out")
         if self.engine == "spark" and self.log.order_by == BY_LINE:
-            hint = "name a column; Spark reads the rows of files in any order, and knows no lines"
+            hint = "name a column; Spark does not keep the order of lines"
             raise BadInput("--order-by line does not go with --engine spark", hint=hint)
         if self.complete and self.reading == "pending":
             hint = "leave one of them out: of a complete log nothing is still in flight"
@@ -279,7 +279,7 @@ def _classify_here(options: ClassifyOptions) -> int:
             judged.add(name)
         for classification in _shown(parts, chosen, as_json=options.as_json):
             look()
-            shown.append(classification.with_notes(oracle.LOST_UNSEEN) if options.log.order_by else classification)
+            shown.append(classification)
         if out is not None:
             from crownless.pipeline.logs.records import write_records
 
@@ -318,7 +318,7 @@ def _print(options: ClassifyOptions, parts: list[ClassifiedRuns], shown: list[or
         print_summary(parts, options.chosen)
         if options.complete:
             print_delivery_summary(parts)
-        print_notes(parts, [oracle.LOST_UNSEEN] if options.log.order_by else [])
+        print_notes(parts)
     for classification in shown:
         if many:
             print_line()
@@ -328,7 +328,7 @@ def _print(options: ClassifyOptions, parts: list[ClassifiedRuns], shown: list[or
 
 
 def _compiling() -> Callable[[], AbstractContextManager[None]]:
-    """Contexts within which the first report is made that a reader or the monitor of logs is compiled."""
+    """Returns a context that reports a compilation, once."""
     from crownless.model_check.search.engines import COMPILES, LONG_TO_COMPILE_FOR_LOGS, compiling
 
     return partial(compiling, cache(partial(say, COMPILES)), LONG_TO_COMPILE_FOR_LOGS)

@@ -183,8 +183,9 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
     return f"note: control messages ({', '.join(control)}) count as messages here{where}"
 
 
-def print_notes(parts: Sequence[ClassifiedRuns], of_all: Sequence[str]) -> None:
+def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
     """Prints the notes on how many runs were read, each once, after those that concern all."""
+    of_all = [note for part in parts for note in part.notes]
     runs = [one.subject for part in parts if isinstance(part, Classifications) for one in part]
     notes = [
         note

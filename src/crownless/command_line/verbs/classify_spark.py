@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic as time_now
@@ -76,7 +76,7 @@ def classify_on_spark(options: ClassifyOptions) -> int:
             else:
                 judged.records.write.partitionBy("record_type").parquet(out)
                 judged = LogResult(judged.count, spark.read.schema(judged.records.schema).parquet(out))
-            facts = _facts(dataset, judged, query)
+            facts = _facts(dataset, judged, query, options.log.notes)
             if out is None:
                 judged.records.unpersist()
     if part.reason is not None:
@@ -102,7 +102,7 @@ def _removed_on_failure(folder: str | None) -> Iterator[None]:
         raise
 
 
-def _facts(dataset: str, judged: LogResult, query: Query) -> dict[str, Any]:
+def _facts(dataset: str, judged: LogResult, query: Query, notes: Sequence[str]) -> dict[str, Any]:
     from pyspark.sql import functions as f
 
     account = judged.account()
@@ -124,6 +124,7 @@ def _facts(dataset: str, judged: LogResult, query: Query) -> dict[str, Any]:
         "file": dataset,
         "engine": "spark",
         "reading": query.reading,
+        "notes": list(notes),
         "rows": {"read": account.rows, "judged": account.judged, "quarantined": account.quarantined},
         "orders": by_order,
         "quarantine": _some_of(judged.quarantine.orderBy("run", "row")),
@@ -144,6 +145,8 @@ def _print(facts: dict[str, Any], out: str | None) -> None:
     named = {order: "" if first is None else f"run {printable_name(first['run'])}" for order, first in firsts.items()}
     each = ((order, named[order], of["runs"]) for order, of in orders)
     print_counts("order", "first that violates it", ("kept", "broken", "unknown"), each)
+    for note in facts["notes"]:
+        print_line(f"note: {note}")
     for row in facts["quarantine"]:
         print_line(f"quarantine: {_run_prefix(row['run'])}{row['reason']}: {row['row']}")
     _print_how_many_more(rows["quarantined"] - len(facts["quarantine"]), "in quarantine", out)
