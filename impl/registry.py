@@ -46,8 +46,9 @@ class _Protocols(Mapping[str, type[ProtocolMachine]]):
     """The protocols by name; each is imported when it is looked up."""
 
     def __getitem__(self, name: str) -> type[ProtocolMachine]:
-        module, _, kind = _WHERE[name].partition(".")
-        return getattr(import_module(f"{__package__}.protocols.{module}"), kind)  # type: ignore[no-any-return]
+        module, _, class_name = _WHERE[name].partition(".")
+        kind: type[ProtocolMachine] = getattr(import_module(f"{__package__}.protocols.{module}"), class_name)
+        return kind
 
     def __iter__(self) -> Iterator[str]:
         return iter(_WHERE)

@@ -205,7 +205,7 @@ def never_delivered(owed: set[tuple[str, str]]) -> str:
 
 
 def goes_on_for_ever(owed: set[tuple[str, str]]) -> str:
-    """What a run does that does not end, and what it does not deliver."""
+    """The failure of a run that does not end, with the messages that it does not deliver."""
     return f"it goes on for ever{'; ' * bool(owed)}{never_delivered(owed) if owed else ''}"
 
 

@@ -182,6 +182,17 @@ def test_a_protocol_is_held_to_what_it_promises_over_the_channel_it_needs() -> N
     assert stateful(FifoSequence).__name__ == "FifoSequenceKeepsFifo"
 
 
+class NumbersPromisesMore(Numbers):
+    promises = ("fifo", "causal")
+
+
+@pytest.mark.thorough
+def test_nodes_are_held_to_the_order_that_is_named_alone() -> None:
+    stateful(NumbersPromisesMore, order="fifo", delivers_all=False).TestCase("runTest").runTest()
+    with pytest.raises(AssertionError, match="causal: broken"):
+        stateful(NumbersPromisesMore, delivers_all=False).TestCase("runTest").runTest()
+
+
 class Deaf:
     def on_send(self, to: int, message: str) -> None:
         pass

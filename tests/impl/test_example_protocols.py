@@ -143,7 +143,7 @@ def test_what_is_drawn_first_is_no_order_that_nodes_with_total_order_need_not_ke
     assert (right["fifo"].verdict, shown(right)) == ("violated", [])
     assert [line.property.name for line in shown(cr.conform(DeliversAtOnceNode, 2, 2, replies=0))] == ["fifo"]
     print_conformance(cr.conform(DeliversAtOnceNode, 2, 2, replies=0), drawings=False)
-    assert "to hold it to total order: --order total" in capsys.readouterr().out
+    assert "to require total order: --order total" in capsys.readouterr().out
     print_conformance(right, drawings=False)
     assert "to hold it to" not in capsys.readouterr().out
     facts = {"promises": ("delivers-once",), "on_packet": lambda *_: None}

@@ -94,6 +94,8 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
         ("--html x.html", "there is nothing to explore; give a protocol, a class such as node.py:MyNode, a command"),
         ("rst --replay gone.json --html x.html", "gone.json: cannot read it: No such file or directory"),
         ("mf-fig8 --replay gone.json --html x.html", "--replay: mf-fig8 is no protocol and no class of nodes"),
+        ("rst --replay gone.json --run friday --html x.html", "--run: only of an event log; leave it out"),
+        ("counterexample-mf5 --run friday --html x.html", "--run: only of an event log; leave it out"),
         ("rst --replay gone.json -n 3 --html x.html", "--processes: the saved run brings its check with it; leave it"),
         ("rst --html x.html -- ./their-node", "'rst' and a command: one implementation at a time"),
         (f"{CAUSAL}:Matrix --crash P1 --html x.html", "--crash: only of a protocol; leave it out"),

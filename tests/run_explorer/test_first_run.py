@@ -10,14 +10,19 @@ import pytest
 from browser import needs_chromium, one_browser, opened
 from command_line_runner import Crownless
 from explorer_pages import page_of, space_of
+from relays import Relay
 
 from crownless.impl.protocols.fifo_sequence import FifoSequence
 from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.check.request import Check
+from crownless.oracle.conformance.conformance_request import DELIVERY, Request
+from crownless.oracle.conformance.in_process import InProcess
 from crownless.run_explorer.first_run import first_run
 from crownless.run_explorer.server import ExplorerServer
-from crownless.run_explorer.subjects import of_check, of_computation
+from crownless.run_explorer.subjects import of_check, of_computation, of_nodes
+from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.notation import parse, to_computation
+from crownless.spec.orders import WITH_TOTAL
 
 __all__ = ["one_browser"]
 
@@ -98,6 +103,31 @@ def test_a_served_page_finds_a_run_that_breaks_what_is_not_promised() -> None:
 def test_the_page_of_a_computation_begins_with_all_of_it() -> None:
     c = to_computation(parse("P1: send x to P2; send y to P2\nP2: receive y; receive x"))
     assert first_run(of_computation(c, "crossed").space) == ([0, 0, 0, 0], "the whole computation")
+
+
+def test_the_choice_of_a_run_can_be_ended_early(crownless: Crownless, tmp_path: Path) -> None:
+    with stoppable(Limits(seconds=0)) as part:
+        first_run(space_of("rst", 3, 4))
+    assert part.reason is not None
+    assert crownless("explore", "rst", "--max-seconds", "0", "--html", str(tmp_path / "page.html")).code == 3
+
+
+@pytest.mark.parametrize(
+    ("promises", "requested", "promised"),
+    [
+        ("fifo", (), {"fifo", *DELIVERY}),
+        (("causal", "delivers-all"), (), {"causal", "delivers-all"}),
+        ("fifo", ("causal",), {"causal", *DELIVERY}),
+        (None, (), {*DELIVERY}),
+    ],
+)
+def test_the_page_of_nodes_holds_them_to_what_they_promise(
+    promises: str | tuple[str, ...] | None, requested: tuple[str, ...], promised: set[str]
+) -> None:
+    kind = type("Node", (Relay,), {} if promises is None else {"promises": promises})
+    space = of_nodes(InProcess(kind, 2), Request(2, 2, orders=requested)).space
+    judged = {known.name for known in space.properties} & {*WITH_TOTAL, *DELIVERY}
+    assert {*space.promised} & judged == promised & judged
 
 
 @needs_chromium

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from crownless.runtime.ending import look
+
 from .state_space import StateSpace
 
 #: The most nodes that are searched, the nearest to the start.
@@ -19,15 +21,17 @@ class FirstRun(NamedTuple):
     shows: str
 
 
+NO_RUN = FirstRun([], "")
+
+
 def first_run(space: StateSpace, nodes: int = VISITED) -> FirstRun:
     """A shortest run that violates a promised property; failing that, one in which a packet is held back, if possible
     for one of another link; failing that, or of a computation, one in which everything is delivered. It may be empty.
-    `nodes`: of the state space, the nearest to the start; at most `VISITED` are searched.
+    `nodes`: of the state space, the nearest to the start; at most `VISITED` are searched. It can be ended early.
     """
     search = partial(_shortest, space, min(nodes, VISITED))
-    complete = search(lambda node, _: space.delivers_everything(node)) or []
     if space.is_of_a_computation:
-        return FirstRun(complete, "the whole computation")
+        return FirstRun(search(lambda node, _: space.delivers_everything(node)) or [], "the whole computation")
     promised = set(space.promised)
     violation = search(lambda _, effect: not promised.isdisjoint(space.broken_by(effect)))
     if violation is not None:
@@ -36,7 +40,8 @@ def first_run(space: StateSpace, nodes: int = VISITED) -> FirstRun:
         held_back = search(partial(_holds_back, space, alone))
         if held_back is not None:
             return FirstRun(held_back, "a run in which a packet is held back")
-    return FirstRun(complete, "a run in which every message is delivered" if complete else "")
+    complete = search(lambda node, _: space.delivers_everything(node))
+    return FirstRun(complete, "a run in which every message is delivered") if complete else NO_RUN
 
 
 def _holds_back(space: StateSpace, alone: bool, node: int, _: int) -> bool:
@@ -48,6 +53,7 @@ def _shortest(space: StateSpace, most: int, wanted: Callable[[int, int], bool]) 
     runs: dict[int, list[int]] = {0: []}
     reached = [0]
     for node in reached:
+        look()
         flat, at_end = space.moves(node)
         if wanted(node, at_end):
             return runs[node]

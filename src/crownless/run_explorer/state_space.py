@@ -8,7 +8,7 @@ number.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl.protocol import Packet
@@ -59,11 +59,20 @@ class Names(NamedTuple):
 class StateSpace:
     """A part of the states and moves of a check. The page reads `as_data`. `names`: by default those of the check's
     workload. `requested`: the orders that a user names, which count as promised.
+    `unpromised`: the properties that are not promised, by default those that the protocol's class does not promise.
     """
 
-    def __init__(self, check: ResolvedCheck, names: Names | None = None, requested: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        check: ResolvedCheck,
+        names: Names | None = None,
+        requested: Sequence[str] = (),
+        *,
+        unpromised: Collection[str] | None = None,
+    ) -> None:
         self.check = check
         self.requested = requested
+        self._unpromised = unpromised
         #: False for nodes and computations: there is no protocol class to check.
         self.is_of_a_protocol = names is None and type(check.machine).shows_variables
         self.is_of_a_computation = names is not None
@@ -195,8 +204,10 @@ class StateSpace:
     def promised(self) -> list[str]:
         """The properties that the protocol must satisfy, without orders that are only of interest."""
         kind = type(self.system.machine)
-        of_interest = not_promised(kind).union(WITH_TOTAL.keys() - default_orders(kind)).difference(self.requested)
-        return [known.name for known in self.properties if known.name not in of_interest]
+        unpromised = self._unpromised
+        if unpromised is None:
+            unpromised = not_promised(kind).union(WITH_TOTAL.keys() - default_orders(kind)).difference(self.requested)
+        return [known.name for known in self.properties if known.name not in unpromised]
 
     def nodes_of(self, choices: Sequence[int]) -> list[int]:
         """The nodes of a run, from the initial one on."""

@@ -16,7 +16,7 @@ from crownless.model_check.runs.stepwise import Follower
 from crownless.model_check.system.properties import AT_ONE_RECEIVER
 from crownless.model_check.system.system import LocalStep
 from crownless.oracle.conformance.answers import Answers
-from crownless.oracle.conformance.conformance_request import Request
+from crownless.oracle.conformance.conformance_request import DELIVERY, Request
 from crownless.oracle.conformance.node import Implementation
 from crownless.oracle.conformance.node_machine import check_of_nodes
 from crownless.oracle.conformance.schedules import Schedule
@@ -73,7 +73,10 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
     orders = request.orders or tuple(order for order in ORDERS if order != "asynchronous")
     replies = schedule is not None and schedule.replies
     check = check_of_nodes(Answers(implementation), request, orders, replies=replies)
-    space = StateSpace(replace(check.resolve(), protocol=implementation.name))
+    promised = [name for name in DELIVERY if name in (implementation.promises or DELIVERY)]
+    promised += request.orders or [name for name in WITH_TOTAL if name in implementation.promises]
+    unpromised = {*WITH_TOTAL, *DELIVERY}.difference(promised)
+    space = StateSpace(replace(check.resolve(), protocol=implementation.name), unpromised=unpromised)
     actions = () if schedule is None else [step.shown() for step in schedule.steps]
     start = _followed(space, actions, exactly=False)
     return Explored(space, f"{implementation.name}: every run, step by step", start, check)

@@ -33,7 +33,7 @@ from crownless.oracle.conformance.walks import (
     without_middle,
 )
 from crownless.runtime.errors import BadInput
-from crownless.runtime.printable import printable, some
+from crownless.runtime.printable import listed, printable, some
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.orders import WITH_TOTAL, order_named, refuse_total_of_unicasts
 
@@ -86,7 +86,7 @@ def stateful(
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
         raise BadInput(f"{subject.__name__} cannot be driven", hint=hint)
     held_to = order_named(order or promised[-1]).name
-    orders = promised if held_to in promised else (held_to,)
+    orders = promised if order is None else (held_to,)
     kind = _channel(needed if channel is None else channel)
     retransmits = bool(issubclass(subject, ProtocolMachine) and subject.timers)
     facts: dict[str, Any] = {
@@ -96,7 +96,7 @@ def stateful(
         "least": least,
         "most": most,
         "new": partial(driven, messages=messages, channel=kind, orders=orders),
-        "__doc__": f"{subject.__name__} is checked against {held_to} order.",
+        "__doc__": f"{subject.__name__} is checked against {listed(orders)} order.",
     }
     name = f"{subject.__name__}Keeps{held_to.capitalize().replace('-', '')}"
     machine: type[RuleBasedStateMachine] = type(name, (_Driven,), facts)

@@ -86,7 +86,7 @@ def _print(findings: list[Finding], drawn: bool) -> None:
             )
         rows.print()
         print_line(
-            "what they say: crownless list claims; one in full: crownless claims ID; papers: crownless list sources"
+            "statements: crownless list claims; one in full: crownless claims ID; papers: crownless list sources"
         )
     print_line(summary(findings))
     for finding in findings:

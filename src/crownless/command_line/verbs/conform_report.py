@@ -120,7 +120,7 @@ def _facts(result: Conformance) -> list[str]:
     if result["fifo"].verdict == "violated" and result.request.channel == "unordered" and not result.failures:
         facts.append("over a channel that keeps the order of packets, such as TCP: --channel fifo")
     if TOTAL.name in result and result[TOTAL.name].verdict == "violated" and not result.request.orders:
-        facts.append('to hold it to total order: --order total, or promises = "total" in the class')
+        facts.append('to require total order: --order total, or promises = "total" in the class')
     states = [] if result.runs is not None else [some(result.exploration.states, "state")]
     facts.append(f"{'; '.join([*states, some(result.queries, 'different input')])} to nodes, {result.seconds:.1f} s")
     facts += [str(result.repeats)] if result.repeats.all else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
 from typing import Any
 
@@ -101,8 +102,13 @@ def explore(
                 line.update(some(states, "state"))
 
             line.update("choosing a run to begin with")
-            start, shows = (explored.start, "") if explored.start else first_run(explored.space, max_states)
-            data = explored.space.as_data(max_states, limits, progress, start=start)
+            began = time.monotonic()
+            start, shows = explored.start, ""
+            if not start:
+                with stoppable(limits):
+                    start, shows = first_run(explored.space, max_states)
+            left = limits.after(time.monotonic() - began)
+            data = explored.space.as_data(max_states, left, progress, start=start)
     if as_json:
         print_json({"space": {**data, "start": start}})
     if html is not None:

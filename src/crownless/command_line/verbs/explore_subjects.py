@@ -59,11 +59,13 @@ def explored_subject(
     checks = None if is_protocol or log.given else saved_checks(name)
     if replay is not None:
         _refuse(system, "the saved run brings its check with it")
+        _refuse_run(chosen)
         if not is_protocol:
             raise BadInput(f"--replay: {printable_name(name)} is no protocol and no class of nodes", hint=REPLAYED)
         yield _replayed(name, replay)
     elif checks is not None:
         _refuse(system, "a saved run brings its check with it")
+        _refuse_run(chosen)
         yield _first_run(checks, name)
     elif not is_protocol and (log.given or _is_computation(name)):
         _refuse(system, "a computation has its own processes and messages")
@@ -74,6 +76,11 @@ def explored_subject(
         yield of_computation(one.computation, one.run or printable_name(name))
     else:
         yield of_check(Check(protocol=name, **system))
+
+
+def _refuse_run(chosen: str | None) -> None:
+    if chosen is not None:
+        raise BadInput("--run: only of an event log", hint="leave it out")
 
 
 def _is_of_nodes(name: str) -> bool:
