@@ -11,13 +11,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
-FIELD = ROOT / "examples" / "field"
-sys.path.insert(0, str(FIELD))
-
-from field_page import PAGE, PICTURES, page  # noqa: E402
-from field_rows import Row, log_rows, rows  # noqa: E402
+from field_page import PAGE, PICTURES, page
+from field_rows import FIELD, Row, log_rows, rows
 
 STAND_INS = Path(__file__).parent / "stand_ins"
 ADAPTER_LINES = 60
