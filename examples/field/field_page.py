@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from field_rows import FIELD, LogRow, Row, Verdict, log_rows, rows
+from field_rows import FIELD, LogRow, Row, Verdict, log_rows, rows, source
 
 DOCS = FIELD.parents[1] / "docs"
 PAGE = DOCS / "field_report.md"
@@ -83,7 +83,7 @@ def _line(row: Row) -> tuple[str, ...]:
 
 
 def _by(ran: list[Row], attribute: str) -> list[tuple[str, ...]]:
-    found = []
+    found: list[tuple[str, ...]] = []
     for value in sorted({getattr(row, attribute) for row in ran}):
         these = [row for row in ran if getattr(row, attribute) == value]
         kept = sum(row.violation is None for row in these)
@@ -109,7 +109,7 @@ def _section(row: Row) -> str:
 def _paragraphs(row: Row, verdict: Verdict) -> Iterator[str]:
     yield f"### {row.folder}\n"
     yield f"[{row.name}]({row.repository}) ({row.language}; {row.use}): {row.what}, at commit `{row.commit[:12]}`.\n"
-    yield f"* Promise: “{row.promise}” ({row.source(row.promise_at)}), asked as `--order {row.order}`."
+    yield f"* Promise: “{row.promise}” ({source(row, row.promise_at)}), asked as `--order {row.order}`."
     yield f"* Driven: {row.drives}. Replaced: {row.replaced}"
     if row.built:
         yield f"* Compiled: {row.built}"
@@ -117,7 +117,7 @@ def _paragraphs(row: Row, verdict: Verdict) -> Iterator[str]:
     yield f"* Verdict of {verdict['date']}: {_said(row, verdict)}"
     if row.violation:
         wrong = row.violation
-        yield f"* Cause: {row.source(wrong.at)}. {wrong.cause} ({wrong.bug})"
+        yield f"* Cause: {source(row, wrong.at)}. {wrong.cause} ({wrong.bug})"
         yield f"* Repair: {wrong.fix} {'With it: ' + wrong.fixed + '.' if wrong.fixed else 'It was not tried.'}"
         yield f"* Without crownless: `{wrong.reproduce}` shows it: {wrong.shows}\n"
         yield f"![{row.name}: the shortest run that violates {wrong.what}](field/{row.folder}.svg)"
@@ -168,7 +168,7 @@ def _section_of_logs(row: LogRow) -> str:
     lines = [
         f"### {row.folder}\n",
         f"[{row.name}]({row.repository}), at commit `{row.commit[:12]}`: {row.what}\n",
-        f"* Files: {', '.join(row.source(file) for file in row.files)}. {row.records}",
+        f"* Files: {', '.join(source(row, file) for file in row.files)}. {row.records}",
         f"* Command: `{row.command}`",
         f"* Verdict: {row.verdict}",
         f"* Unknown: {row.unknown}",

@@ -75,12 +75,6 @@ class Row:
         file = self.path / "verdict.json"
         return dict(json.loads(file.read_text("utf-8"))) if file.exists() else None
 
-    def source(self, place: str) -> str:
-        """A link to FILE, FILE:LINE or FILE:FIRST-LAST of their code, at the commit, as Markdown."""
-        file, _, lines = place.partition(":")
-        anchor = f"#L{lines}".replace("-", "-L") if lines else ""
-        return f"[{place}]({self.repository}/blob/{self.commit}/{file}{anchor})"
-
 
 @dataclass(frozen=True)
 class LogRow:
@@ -101,8 +95,6 @@ class LogRow:
     options: str = ""
     shown: str = ""
 
-    source = Row.source
-
 
 def rows() -> list[Row]:
     """The implementations, by the names of their folders.
@@ -120,6 +112,13 @@ def log_rows() -> list[LogRow]:
         BadRow: as of `rows`.
     """
     return [_read(file, LogRow) for file in sorted(FIELD.glob("logs/*/row.toml"))]
+
+
+def source(row: Row | LogRow, place: str) -> str:
+    """A link to FILE, FILE:LINE or FILE:FIRST-LAST of the code of a row, at its commit, as Markdown."""
+    file, _, lines = place.partition(":")
+    anchor = f"#L{lines}".replace("-", "-L") if lines else ""
+    return f"[{place}]({row.repository}/blob/{row.commit}/{file}{anchor})"
 
 
 def _read(file: Path, kind: type[Kind]) -> Kind:
