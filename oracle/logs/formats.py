@@ -225,6 +225,15 @@ def content_of(name: str, options: LogOptions) -> tuple[bytes, Format | None]:
     return content, form
 
 
+def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> None:
+    """Raises `BadInput` if no line of JSON has the column names of the options."""
+    for column, parts in options.parts.items():
+        given = column in options.columns or (column == "index" and options.order_by is not None)
+        for theirs in parts if given else ():
+            if theirs.isascii() and theirs.isalnum() and f'"{theirs}"'.encode() not in content:
+                raise BadInput(f"no line has {theirs!r}", hint=f"say what is called '{column}' there", file=name)
+
+
 class Numbering(NamedTuple):
     """How the rows of a log are numbered for the user: by the lines of the file, or consecutively."""
 
