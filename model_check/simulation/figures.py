@@ -1,7 +1,5 @@
 """Figures with confidence intervals, from rows of repeated simulations; the columns of such rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields

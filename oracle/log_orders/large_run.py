@@ -5,8 +5,6 @@ their sends. Message names are known while the monitor holds the message: a name
 In a run with holes the events before the holes are judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A new format is an entry of `FORMATS`. It has either the columns of a log and a 
 name here, whose function `read` converts a content to the rows of a log.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -4,8 +4,6 @@ A line has this form if it is one object whose keys and texts have no escapes, a
 or null (in ignored columns also decimals). The loop is several times as fast as any JSON reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

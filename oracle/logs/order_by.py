@@ -1,7 +1,5 @@
 """Rows without an index: `--order-by`, a column or the line, numbers the events of each process."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice

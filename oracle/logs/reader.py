@@ -1,7 +1,5 @@
 """The contents of a file as computations: one in the papers' notation, or the runs of an event log in any format."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module

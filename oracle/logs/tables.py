@@ -3,8 +3,6 @@
 In CSV several receivers are separated by semicolons, and an empty cell counts as missing.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

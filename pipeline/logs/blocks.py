@@ -6,8 +6,6 @@ dictionaries). So Spark moves thousands of large rows instead of millions of sma
 a time.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Iterator
 

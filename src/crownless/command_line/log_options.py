@@ -1,7 +1,5 @@
 """The options for reading event logs, the same for every verb that reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar

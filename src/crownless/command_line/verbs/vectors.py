@@ -1,7 +1,5 @@
 """`crownless vectors`: test vectors for implementations that read files instead of being driven."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator
