@@ -1,4 +1,4 @@
-"""Results as pandas data frames; pandas is imported at first use."""
+"""Results as pandas data frames and networkx graphs; both libraries are imported at first use."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Any
 from crownless.runtime.errors import BadInput
 
 if TYPE_CHECKING:
+    import networkx as nx
     import pandas as pd
 
+    DataFrame = pd.DataFrame
+    Graph = nx.DiGraph[int]
+    StateGraph = nx.MultiDiGraph[int]
+else:
+    DataFrame = Graph = StateGraph = Any
 
-def data_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+
+def data_frame(rows: Iterable[Mapping[str, Any]]) -> DataFrame:
     """A data frame of these rows; raises `BadInput` if pandas is not installed."""
     try:
         import pandas as pd

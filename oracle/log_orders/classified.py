@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -38,13 +37,11 @@ from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
 from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide
 
+from .complete import Delivery
 from .context import Context, context
 from .disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
 from .holes import CertainColumns, certain_columns
 from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, OUTCOMES, UNDECIDED, Monitor
-
-if TYPE_CHECKING:
-    from .complete import Delivery
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,6 +15,7 @@ from crownless.command_line.output import print_drawing, print_json, print_line,
 from crownless.command_line.pictures import write_diagrams
 from crownless.model_check.runs.run_diagrams import variables_after
 from crownless.model_check.runs.runs import Run, shown_once
+from crownless.model_check.runs.saved_runs import SavedCheck
 from crownless.oracle import classification as oracle
 from crownless.oracle.logs.formats import LogOptions
 from crownless.runtime.errors import BadInput
@@ -27,9 +28,6 @@ from crownless.spec.orders import order_named
 from crownless.spec.witnesses import event_json
 
 from .saved import saved_checks
-
-if TYPE_CHECKING:
-    from crownless.model_check.runs.saved_runs import SavedCheck
 
 
 @click.command(cls=Verb, everyday="svg html highlight variables chosen as_json")
