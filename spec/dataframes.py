@@ -1,7 +1,5 @@
 """Results as pandas data frames and networkx graphs; both libraries are imported at first use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 

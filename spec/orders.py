@@ -33,8 +33,6 @@ total order at once, of broadcasts to all and of broadcasts to all others (the t
 **Internal events** do not count: no order depends on them, not even synchronous order of a message to oneself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType

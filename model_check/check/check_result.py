@@ -1,7 +1,5 @@
 """The result of a check: a verdict for each property, a run for each violation, counts, and their scope."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

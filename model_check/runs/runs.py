@@ -4,8 +4,6 @@ The drawing is of the *run*, not of the computation: arrows are packets, so that
 acknowledgements, a message that waits) is visible. Application events are written beside it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

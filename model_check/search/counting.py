@@ -1,7 +1,5 @@
 """The number of computations in each order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

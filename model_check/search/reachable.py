@@ -1,7 +1,5 @@
 """Every state that a system can reach, nearest first; and shortest paths to states with a given property."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The computations that a protocol generates (`generating`), compared with all that exist, to name the exact order."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

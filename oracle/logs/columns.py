@@ -5,8 +5,6 @@ are strings; several receivers are one string, separated by a character that no 
 not be read as columns keeps its `text` (Spark only).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Hypothesis strategies for random computations, programs and schedules."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from crownless.impl.protocol import ProtocolMachine

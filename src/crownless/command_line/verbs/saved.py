@@ -1,7 +1,5 @@
 """Files that hold runs: what `check --json`, `conform --json` or `conform --save` wrote, not computations and logs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`crownless show`: a drawing of a run or a computation."""
 
-from __future__ import annotations
-
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
