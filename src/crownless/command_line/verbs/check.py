@@ -23,13 +23,7 @@ from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
 from crownless.model_check.check.suite import SuiteRow, as_expected, own_checks
 from crownless.model_check.check.suite import rows as suite_rows
-from crownless.model_check.search.engines import (
-    COMPILES,
-    MOST_WORKERS,
-    RemoteEngine,
-    admitted,
-    compiling,
-)
+from crownless.model_check.search.engines import COMPILES, MOST_WORKERS, RemoteEngine, admitted, compiling
 from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
 from crownless.runtime.errors import BadInput
