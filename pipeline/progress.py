@@ -1,7 +1,5 @@
 """Progress reports of Spark's jobs while they run."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +13,7 @@ POLL_INTERVAL = 0.5
 
 
 @contextmanager
-def task_progress(spark: SparkSession, report: Callable[[str], None] | None) -> Iterator[None]:
+def task_progress(spark: "SparkSession", report: Callable[[str], None] | None) -> Iterator[None]:
     """Within it `report` receives, every `POLL_INTERVAL`, the number of finished tasks of the running stages.
 
     Without a status tracker, as in a Spark Connect session, there are no reports.

@@ -6,8 +6,6 @@ Java; it runs without that module, with the machine's Java or else the wheel's, 
 (`PYSPARK_GATEWAY_PORT`). With the user's own Spark (`SPARK_HOME`, or started by spark-submit) none of this is done.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import re
@@ -57,7 +55,7 @@ ON_THIS_MACHINE = {
 _own_gateway: list[subprocess.Popen[bytes]] = []
 
 
-def session(master: str | None = None, *, rows_in_java: bool = True, **settings: str) -> SparkSession:
+def session(master: str | None = None, *, rows_in_java: bool = True, **settings: str) -> "SparkSession":
     """The current session, unchanged, or a new one; raises `BadInput` if Spark is not installed, does not start, or
     runs on another master than requested.
 
@@ -138,7 +136,7 @@ def root_cause(problem: Exception) -> str:
     return next(iter([*by_python[-1:], *by_java, *lines]))
 
 
-def _check_master(current: SparkSession, master: str | None) -> None:
+def _check_master(current: "SparkSession", master: str | None) -> None:
     runs_on = current.conf.get("spark.master", None)
     if master is not None and runs_on is not None and master != runs_on:
         raise BadInput(f"--master {master}: there is a session already, on {runs_on}", hint="stop it, or use that one")

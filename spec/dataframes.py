@@ -7,9 +7,8 @@ from crownless.runtime.errors import BadInput
 
 if TYPE_CHECKING:
     import networkx as nx
-    import pandas as pd
+    from pandas import DataFrame as DataFrame
 
-    DataFrame = pd.DataFrame
     Graph = nx.DiGraph[int]
     StateGraph = nx.MultiDiGraph[int]
 else:

@@ -1,7 +1,5 @@
 """Objects with diagrams: notebooks show the first one beside the text, and `cr.draw` draws all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,7 @@ class Drawn:
 
     titled = False
 
-    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+    def diagrams(self, highlight: str | None = None) -> "Iterator[Diagram]":
         """All its diagrams. A violation of the order `highlight` stands out; by default the object's own violation,
         with 'none' nothing.
         """

@@ -1,7 +1,5 @@
 """`crownless cost`: the costs of protocols in bytes, control messages and delay."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -141,13 +139,13 @@ def cost(
     return EXIT_HOLDS if part.reason is None else EXIT_UNKNOWN
 
 
-def _is_no_promise(point: Point) -> bool:
+def _is_no_promise(point: "Point") -> bool:
     """Over a weaker channel than it needs a protocol promises nothing."""
     needs = protocol_named(point["protocol"]).needs_channel
     return needs == "fifo" and point["channel"] == "unordered"
 
 
-def _print(found: list[Point]) -> None:
+def _print(found: "list[Point]") -> None:
     first = found[0]
     fixed = {
         "processes": some(first["processes"], "process"),
