@@ -1,7 +1,6 @@
 // Drives org.jgroups.protocols.SEQUENCER2 between a protocol above and one below that are ours.
 import static java.lang.Integer.parseInt;
 import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.io.*;
 import java.util.*;
 import org.jgroups.*;
