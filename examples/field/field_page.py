@@ -110,10 +110,11 @@ def _paragraphs(row: Row, verdict: Verdict) -> Iterator[str]:
     yield f"### {row.folder}\n"
     yield f"[{row.name}]({row.repository}) ({row.language}; {row.use}): {row.what}, at commit `{row.commit[:12]}`.\n"
     yield f"* Promise: “{row.promise}” ({source(row, row.promise_at)}), asked as `--order {row.order}`."
-    yield f"* Driven: {row.drives}. Replaced: {row.replaced}"
+    adapter = next(row.path.glob("[aA]dapter.*")).name
+    yield f"* Driven: {row.drives}, by `{adapter}`. Replaced: {row.replaced}"
     if row.built:
         yield f"* Compiled: {row.built}"
-    yield f"* Command: `{_command(row)}`"
+    yield f"* Command, in `examples/field/{row.folder}`: `{_command(row)}`"
     yield f"* Verdict of {verdict['date']}: {_said(row, verdict)}"
     if row.violation:
         wrong = row.violation
@@ -145,10 +146,15 @@ def _larger(more: Verdict) -> str:
 
 
 def _command(row: Row) -> str:
-    node = row.run.replace("{checkout}", f"../../../build/field/{row.folder}")
+    checkout = f"../../../build/field/{row.folder}"
+    node = row.run.replace("{checkout}", checkout)
+    if row.built:
+        node = node.replace("./node", f"{checkout}.node")
     separator = "" if ".py:" in node else "-- "
+    variable = f"CHECKOUT={checkout} " if ".py:" in node else ""
     options = f"{row.options} " if row.options else ""
-    return f"crownless conform -n {row.processes} -m {row.messages} --order {row.order} {options}{separator}{node}"
+    bound = f"-n {row.processes} -m {row.messages}"
+    return f"{variable}crownless conform {bound} --order {row.order} {options}{separator}{node}"
 
 
 def _bound(row: Row) -> str:

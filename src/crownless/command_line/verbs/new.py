@@ -1,7 +1,5 @@
 """`crownless new`: a template for a new protocol."""
 
-from __future__ import annotations
-
 import keyword
 from importlib.resources import files
 from pathlib import Path
