@@ -82,8 +82,8 @@ def show(
             facts = [{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects]
             print_json({"computations": facts})
         if to_files:
-            titled = [(subject.computation, _title(run, subject)) for subject in subjects]
-            diagrams = [diagram_of(computation, title, highlight) for computation, title in titled]
+            title = _bundled_title(run) or Path(run).name
+            diagrams = [diagram_of(subject.computation, subject.run or title, highlight) for subject in subjects]
             write_diagrams(svg, html, diagrams, printable_name(run))
         elif not as_json:
             _draw_computations(subjects, _bundled_title(run), unicode)
@@ -143,11 +143,6 @@ def _bundled_title(name: str) -> str | None:
 
 def _title_of_run(check: SavedCheck, names: list[str]) -> str:
     return check.title or f"{check.protocol} violates {', '.join(names)}"
-
-
-def _title(name: str, subject: oracle.NamedComputation) -> str:
-    """The title of a diagram."""
-    return subject.run or _bundled_title(name) or Path(name).name
 
 
 def _see(name: str) -> None:
