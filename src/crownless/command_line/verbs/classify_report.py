@@ -13,7 +13,10 @@ from crownless.command_line.output import STYLES, print_drawing, print_line, spe
 from crownless.command_line.tables import Rows
 from crownless.oracle import classification as oracle
 from crownless.oracle.classification import Classifications, ClassifiedRuns
+from crownless.oracle.log_orders.complete import PROPERTIES, Delivery
+from crownless.oracle.logs.formats import Progress
 from crownless.oracle.logs.reasons import DeliveredTwice
+from crownless.oracle.logs.skipped import Quarantine
 from crownless.runtime.ending import look
 from crownless.runtime.printable import printable, printable_line, printable_name, some
 from crownless.spec import library
@@ -25,10 +28,7 @@ from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
 from crownless.spec.witnesses import messages_of
 
 if TYPE_CHECKING:
-    from crownless.oracle.log_orders.complete import Delivery
     from crownless.oracle.log_orders.context import Context
-    from crownless.oracle.logs.formats import Progress
-    from crownless.oracle.logs.skipped import Quarantine
 
 #: Only `show` draws larger computations.
 DRAWN_UP_TO = 40
@@ -331,8 +331,6 @@ def first_violations(parts: Sequence[ClassifiedRuns]) -> dict[str, tuple[int, in
 
 def print_delivery_summary(parts: Sequence[ClassifiedRuns]) -> None:
     """Prints how many runs have and violate each property, and the first that violates it."""
-    from crownless.oracle.log_orders.complete import PROPERTIES
-
     deliveries = [delivery for _, _, delivery in _deliveries(parts)]
     firsts = first_violations(parts)
     each = (

@@ -3,7 +3,6 @@
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,16 +14,14 @@ from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import Setting, promised_orders
 from crownless.impl.registry import protocol_named
-from crownless.model_check.simulation.experiment import COMPARED, SEEDS, Experiment, combinations
+from crownless.model_check.simulation.experiment import COMPARED, SEEDS, Experiment, Row, combinations
+from crownless.model_check.simulation.figures import Point, points
 from crownless.model_check.simulation.latencies import LATENCIES
 from crownless.model_check.simulation.traffic import TRAFFIC
+from crownless.pipeline.costs import sweep
 from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import listed, some
-
-if TYPE_CHECKING:
-    from crownless.model_check.simulation.experiment import Row
-    from crownless.model_check.simulation.figures import Point
 
 ENGINES = ("plain", "spark")
 #: The figures in the table, in order.
@@ -88,9 +85,6 @@ def cost(
     Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage, 3 a limit was reached or it was
     interrupted: the figures cover the simulations done by then.
     """
-    from crownless.model_check.simulation.figures import points
-    from crownless.pipeline.costs import sweep
-
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if master is not None and engine != "spark":
@@ -139,13 +133,13 @@ def cost(
     return EXIT_HOLDS if part.reason is None else EXIT_UNKNOWN
 
 
-def _is_no_promise(point: "Point") -> bool:
+def _is_no_promise(point: Point) -> bool:
     """Over a weaker channel than it needs a protocol promises nothing."""
     needs = protocol_named(point["protocol"]).needs_channel
     return needs == "fifo" and point["channel"] == "unordered"
 
 
-def _print(found: "list[Point]") -> None:
+def _print(found: list[Point]) -> None:
     first = found[0]
     fixed = {
         "processes": some(first["processes"], "process"),

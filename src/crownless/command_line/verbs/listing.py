@@ -27,7 +27,6 @@ from crownless.spec import library, notation
 from crownless.spec.bibliography import BIBLIOGRAPHY, references
 from crownless.spec.clocks import CLOCKS
 from crownless.spec.diagrams.between_orders import orders_in_svg
-from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import WITH_TOTAL
 
 #: The sections, in the order in which they are listed.
@@ -224,13 +223,9 @@ def _summary(doc: str) -> str:
 def _figure(name: str) -> dict[str, Any]:
     """A bundled text: its kind, and the first sentence of its comment."""
     script = notation.load(library.path(name))
-    receives = [
-        statement for line in script.statements for statement in line if isinstance(statement, ReceiveStatement)
-    ]
-    named = all(receive.message is not None for receive in receives)
     return {
         "name": name,
-        "kind": "computation" if named else "program",
+        "kind": "computation" if script.names_receives else "program",
         "processes": len(script.processes),
         "text": library.comment(name),
     }
