@@ -19,7 +19,10 @@ class Drawn:
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """The forms for notebooks."""
-        from crownless.spec.diagrams.notebook import mimebundle  # which needs what is drawn
+        """The forms for notebooks, by their media types: text, and a diagram if there is one."""
+        from crownless.spec.diagrams.excerpt import excerpt  # which needs what is drawn
+        from crownless.spec.diagrams.svg import in_svg
 
-        return mimebundle(str(self), next(self.diagrams(), None))
+        diagram = next(self.diagrams(), None)
+        drawn = {} if diagram is None else {"image/svg+xml": in_svg(excerpt(diagram))}
+        return {"text/plain": str(self), **drawn}

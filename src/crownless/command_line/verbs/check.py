@@ -11,10 +11,9 @@ from typing import Any
 
 import click
 
-from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile, output_folder
-from crownless.command_line.options import Verb, grouped, with_limits, with_output, with_system
+from crownless.command_line.options import Verb, complete_protocol, grouped, with_limits, with_output, with_system
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.reports import Reports, with_reports
 from crownless.impl.registry import PROTOCOLS

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFolder
-from crownless.command_line.options import Verb, with_limits, with_output, with_settings
+from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output, with_settings
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import Setting, promised_orders
@@ -26,7 +25,6 @@ from crownless.runtime.printable import listed, some
 ENGINES = ("plain", "spark")
 #: The figures in the table, in order.
 SHOWN = ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
-
 
 MOST_SEEDS = 100_000
 

@@ -8,9 +8,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from crownless.command_line.completion import complete_protocol
 from crownless.command_line.file_options import InputFile, OutputFile
-from crownless.command_line.options import with_ascii
+from crownless.command_line.options import complete_protocol, with_ascii
 from crownless.command_line.output import print_json, print_line
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows

@@ -7,8 +7,7 @@ from typing import Any
 from crownless.model_check.runs.saved_runs import SavedCheck, read_checks
 from crownless.oracle.logs.formats import format_in
 from crownless.runtime.errors import BadInput
-from crownless.runtime.json_reader import decode_json
-from crownless.runtime.reading import read_text
+from crownless.runtime.reading import decode_json, read_text
 from crownless.spec import library
 
 #: The number of bytes that suffice to distinguish a run from a computation or a log.
