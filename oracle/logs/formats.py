@@ -235,6 +235,8 @@ def content_of(name: str, options: LogOptions) -> tuple[bytes, Format | None]:
     found = format_in(content)
     if form is None or (form == "jsonl" and found in CONVERTED and options.form is None):
         form = found
+    if form is None and not content.strip():
+        raise BadInput("the input is empty", hint="give an event log, or a computation", file=name)
     _refuse_other_format(content, form, found, name)
     allowed: Collection[str] = () if form is None else FORMATS[form].options
     for option, flag in options.given.items():
