@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 
 from crownless.runtime.errors import BadInput, unknown_name
 
@@ -76,6 +77,9 @@ def protocol_named(name: str) -> type[ProtocolMachine]:
     nearby = own_protocols.class_nearby(name)
     if nearby is not None:
         raise BadInput(f"unknown protocol '{name}'", hint=f"did you mean {nearby}?")
+    if Path(name).is_file():
+        hint = f"if it is a program: crownless conform -- {name}; a log or computation: crownless classify {name}"
+        raise BadInput(f"{name} is a file, and no protocol", hint=hint)
     raise unknown_name("protocol", name, [*PROTOCOLS, *own_protocols.registered()])
 
 

@@ -91,10 +91,10 @@ def test_a_program_as_written_reads_every_line(language: str, crownless: Crownle
 )
 def test_an_adapter_filled_in_with_a_bug_is_caught(language: str, old: str, new: str, crownless: Crownless) -> None:
     found = cr.conform(written(language, crownless, old, new), 2, 2)
-    assert list(found.violations)[0] == "delivers-all"
+    assert next(iter(found.violations)) == "delivers-all"
 
 
-@pytest.mark.parametrize("file", MATRIX.iterdir(), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", sorted(MATRIX.iterdir()), ids=lambda file: file.name)
 def test_the_nodes_of_the_examples_are_adapters_filled_in(file: Path, crownless: Crownless) -> None:
     assert crownless("new", f"node{file.suffix}").code == 0
     new = Path(f"node{file.suffix}").read_text("utf-8")
@@ -107,7 +107,7 @@ def test_the_nodes_of_the_examples_are_adapters_filled_in(file: Path, crownless:
     [
         (
             "--node golang node.go",
-            "'golang' is not one of 'c', 'elixir', 'erlang', 'go', 'java', 'js', 'python', 'rust'",
+            "'golang' is not one of 'c', 'elixir', 'erlang', 'go', 'java', ",
         ),
         ("--node go node.rs", "--node go: node.rs does not end in .go; name it node.go"),
         ("--node go node", "--node go: node does not end in .go; name it node.go"),

@@ -4,7 +4,7 @@
 //	crownless conform --order causal -- ./matrix
 //	crownless conform --order causal -- ./matrix -one-pass
 //
-// Wrong is -one-pass, which looks only once at each message that waits; one that a later delivery lets through waits on.
+// Wrong is -one-pass, which looks once at each message that waits; one that a later delivery lets through stays.
 package main
 
 import (

@@ -38,7 +38,7 @@ LANGUAGES = {
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
 @with_ascii
 def new(name: str, language: str | None, as_json: bool) -> None:
-    """Write FILE: a commented protocol of your own, or with --node an adapter to an implementation. Both run as written.
+    """Write FILE: a commented protocol of your own, or with --node an adapter to an implementation; both can be run.
 
     \b
     Examples:
