@@ -78,7 +78,7 @@ def protocol_named(name: str) -> type[ProtocolMachine]:
     if nearby is not None:
         raise BadInput(f"unknown protocol '{name}'", hint=f"did you mean {nearby}?")
     if Path(name).is_file():
-        hint = f"if it is a program: crownless conform -- {name}; a log or computation: crownless classify {name}"
+        hint = "crownless conform drives a program, crownless classify reads a log or a computation"
         raise BadInput(f"{name} is a file, and no protocol", hint=hint)
     raise unknown_name("protocol", name, [*PROTOCOLS, *own_protocols.registered()])
 

@@ -203,7 +203,7 @@ NODE = "class Node:\n    def on_send(self, to, message): ...\n    def on_packet(
         ("conform rst", "'rst' is no class of a file; it is a protocol: crownless check rst"),
         (
             "check ./node",
-            "./node is a file, and no protocol; if it is a program: crownless conform -- ./node; a log or",
+            "./node is a file, and no protocol; crownless conform drives a program, crownless classify",
         ),
     ],
 )
