@@ -82,6 +82,26 @@ def test_a_program_as_written_reads_every_line(language: str, crownless: Crownle
     assert said("init 0 2", "tick") == ["ok replies"]
 
 
+#: In place of the delivery, a print before it; in Rust it would be among the answers.
+PRINTS = {
+    "c": ("deliver(body);", 'printf("noise\\n"); deliver(body);'),
+    "elixir": ("deliver(packet, state) #", 'IO.puts("noise"); deliver(packet, state) #'),
+    "erlang": ("deliver(Packet, State).", 'io:format("noise~n"), deliver(Packet, State).'),
+    "go": ("deliver(body) //", 'fmt.Println("noise"); deliver(body) //'),
+    "java": ("deliver(body);", 'System.out.println("noise"); deliver(body);'),
+    "js": ("deliver(packet);", "console.log('noise'); deliver(packet);"),
+}
+
+
+@pytest.mark.parametrize("language", PRINTS)
+def test_what_a_layer_prints_is_no_answer(language: str, crownless: Crownless) -> None:
+    command = written(language, crownless, *PRINTS[language])
+    body = subprocess.run(command, input="init 0 2\nsend 1 0-1.1\n", capture_output=True, text=True).stdout.split()[4]
+    answers = subprocess.run(command, input=f"init 0 2\npacket 1 {body}\n", capture_output=True, text=True)
+    assert answers.stdout == "ok replies\ndeliver 0-1.1\nok\n"
+    assert answers.stderr == "noise\n"
+
+
 @pytest.mark.parametrize(
     ("language", "old", "new"),
     [

@@ -3,6 +3,7 @@ import static java.util.stream.Collectors.joining;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -93,17 +94,19 @@ final class Adapter {
 
     // ---- The lines that crownless reads and writes. Nothing below needs a change. ----
 
+    private static final PrintStream answers = System.out; // where nothing else is printed
+
     private record Reply(int[] to, String message) {}
 
     /** What the application will send from inside deliveries. */
     private final Queue<Reply> replies = new ArrayDeque<>();
 
     void transmit(int to, String body) {
-        System.out.println("packet " + to + " " + body);
+        answers.println("packet " + to + " " + body);
     }
 
     void deliver(String message) {
-        System.out.println("deliver " + message);
+        answers.println("deliver " + message);
         Reply reply = replies.poll();
         if (reply != null) onSend(reply.to, reply.message);
     }
@@ -113,6 +116,7 @@ final class Adapter {
     }
 
     public static void main(String[] arguments) throws IOException {
+        System.setOut(System.err);
         Adapter node = null;
         var in = new BufferedReader(new InputStreamReader(System.in));
         for (String line; (line = in.readLine()) != null; ) {
@@ -120,7 +124,7 @@ final class Adapter {
             switch (words[0]) {
                 case "init" -> {
                     node = new Adapter(Integer.parseInt(words[1]), Integer.parseInt(words[2]));
-                    System.out.println("ok replies");
+                    answers.println("ok replies");
                     continue;
                 }
                 case "reply" -> { // not an input yet, so that it has no answer
@@ -131,7 +135,7 @@ final class Adapter {
                 case "packet" -> node.onPacket(Integer.parseInt(words[1]), words[2]);
                 default -> throw new IllegalArgumentException("this adapter has nothing for " + line);
             }
-            System.out.println("ok");
+            answers.println("ok");
         }
     }
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void transmit(int to, const char *body);
 void deliver(const char *message);
@@ -86,6 +87,7 @@ void on_packet(int from, const char *body) {
 enum { MOST = 64 };
 static char replies[MOST][256]; /* what the application will send from inside deliveries */
 static int kept, replied;
+static FILE *answers; /* where nothing else is printed */
 
 static void send_to(char *rest) {
     int to[MOST], receivers = 0;
@@ -94,35 +96,36 @@ static void send_to(char *rest) {
     on_send(to, receivers, rest);
 }
 
-void transmit(int to, const char *body) { printf("packet %d %s\n", to, body); }
+void transmit(int to, const char *body) { fprintf(answers, "packet %d %s\n", to, body); }
 
 void deliver(const char *message) {
-    printf("deliver %s\n", message);
+    fprintf(answers, "deliver %s\n", message);
     if (replied < kept) send_to(replies[replied++]);
 }
 
 int main(void) {
     static char line[1 << 20];
     int first, second, rest;
+    answers = fdopen(dup(1), "w"), dup2(2, 1);
     while (fgets(line, sizeof line, stdin)) {
         line[strcspn(line, "\n")] = '\0';
         if (sscanf(line, "init %d %d", &first, &second) == 2) {
             kept = replied = 0;
             on_init(first, second);
-            printf("ok replies\n");
+            fprintf(answers, "ok replies\n");
         } else if (strncmp(line, "reply ", 6) == 0 && kept < MOST) {
             snprintf(replies[kept++], sizeof *replies, "%.255s", line + 6);
             continue; /* not an input yet, so that it has no answer */
         } else if (strncmp(line, "send ", 5) == 0) {
             send_to(line + 5);
-            printf("ok\n");
+            fprintf(answers, "ok\n");
         } else if (sscanf(line, "packet %d%n", &first, &rest) == 1) {
             on_packet(first, line + rest + 1);
-            printf("ok\n");
+            fprintf(answers, "ok\n");
         } else {
             fprintf(stderr, "this adapter has nothing for %s\n", line);
             return 1;
         }
-        fflush(stdout);
+        fflush(answers);
     }
 }

@@ -67,18 +67,18 @@ const Adapter = process.argv.includes('--broadcast-clocks') ? BroadcastClocks : 
 
 let node;
 let replies = []; // what the application will send from inside deliveries
-let unfinished = '';
 
+console.log = console.info = console.error; // standard output is for the answers
 const say = (line) => process.stdout.write(`${line}\n`);
 const transmit = (to, packet) => say(`packet ${to} ${JSON.stringify(packet)}`);
 
 function deliver(message) {
   say(`deliver ${message}`);
   const reply = replies.shift();
-  if (reply) node.onSend(...reply);
+  return reply && node.onSend(...reply);
 }
 
-function read(line) {
+async function read(line) {
   const [, word, first, last] = /^(\w+) ?([\d,]*) ?(.*)$/.exec(line);
   const numbers = first.split(',').map(Number);
   switch (word) {
@@ -91,10 +91,10 @@ function read(line) {
       replies.push([numbers, last]);
       return;
     case 'send':
-      node.onSend(numbers, last);
+      await node.onSend(numbers, last);
       break;
     case 'packet':
-      node.onPacket(numbers[0], JSON.parse(last));
+      await node.onPacket(numbers[0], JSON.parse(last));
       break;
     default:
       throw new Error(`this adapter has nothing for ${line}`);
@@ -102,8 +102,13 @@ function read(line) {
   say('ok');
 }
 
-process.stdin.setEncoding('utf8').on('data', (text) => {
-  const lines = (unfinished + text).split('\n');
-  unfinished = lines.pop();
-  lines.forEach(read);
-});
+async function main() {
+  let unfinished = '';
+  for await (const text of process.stdin.setEncoding('utf8')) {
+    const lines = (unfinished + text).split('\n');
+    unfinished = lines.pop();
+    for (const line of lines) await read(line);
+  }
+}
+
+main();
