@@ -9,8 +9,6 @@ packet at the head of its link is either received or moved to the hold-back queu
 process; from there it is received whenever the protocol accepts it.
 """
 
-from __future__ import annotations
-
 from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple

@@ -7,8 +7,6 @@ becomes a formula over any number of processes, which is why a transition must n
 value: z3 cannot see a Python branch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -4,8 +4,6 @@ A package registers its protocols under the entry-point group `crownless.protoco
 that it gives them.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
 import re

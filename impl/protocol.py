@@ -23,8 +23,6 @@ Inputs:
 A crash itself is not an input: the site takes no more steps, and its unreceived packets may be lost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, final
 

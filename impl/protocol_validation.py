@@ -1,7 +1,5 @@
 """Validation of a protocol class on entry: its facts, parameters and predicates, and its methods' names."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

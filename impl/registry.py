@@ -1,7 +1,5 @@
 """The bundled protocols by name, one line per protocol; every check, test, table and drawing goes through it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path

@@ -5,8 +5,6 @@ another, and only one of the states that differ by names alone need be visited. 
 local state or a stamp (`ProtocolMachine.renamed`); it does so with the methods of this class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import itemgetter

@@ -4,8 +4,6 @@ Each is true only where the rule makes a difference: a vector is merged in every
 message brings a greater entry, or would overwrite one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

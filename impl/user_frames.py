@@ -1,7 +1,5 @@
 """Lines of the user's own code: not that of crownless, of Python or of an installed package."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import sys

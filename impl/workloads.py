@@ -5,8 +5,6 @@ and whether an application is ready for a delivery. The free workload lets every
 and is always ready; a program says, process by process, what is sent and received when.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

@@ -23,8 +23,6 @@ If no deliver of the message names the sender, that goes for every process that 
 to end where the log ends: a message not delivered there counts as not received.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The sources that docstrings, verdicts and tables cite by key."""
 
-from __future__ import annotations
-
 import re
 from types import MappingProxyType
 

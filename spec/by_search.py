@@ -5,8 +5,6 @@ The others require a linearization, which is built event by event and abandoned 
 rule. Meant for small computations, on all of which the tests compare `by_graph` with these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import permutations
 

@@ -6,8 +6,6 @@ message is late by Lamport's clocks [Lam78]; the converse fails (Fig. 3). Propos
 some message is late by vector clocks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ before that one". With happened-before they form a graph; a linearization that s
 it, and there is none iff there is a cycle.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import takewhile
 

@@ -7,8 +7,6 @@ message a crown, nor repeated messages; a crown here has at least two, all disti
 A complete computation is synchronous iff it has no crown ([MG] Theorem 2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from .computation import Computation

@@ -6,8 +6,6 @@ order; its distance is the number of the process's deliveries since the first on
 FIFO, or causal, order if no message is overtaken in this sense.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

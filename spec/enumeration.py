@@ -6,8 +6,6 @@ appended unless it could be moved to the left past a run of events independent o
 process. Messages are numbered in the order of that linearization. Generated computations need not be compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Literal

@@ -3,8 +3,6 @@
 networkx has all of this, but takes longer to import than judging a computation takes.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 

@@ -4,8 +4,6 @@ They take plain values, not machines, so that the same predicate serves any prot
 explorer and the hypothesis machines. A proof states the same through `ops`, and a test holds the two together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from .computation import Message

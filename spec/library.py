@@ -10,8 +10,6 @@ The exercises are programs, not from the texts, in which a protocol rule makes a
 shows only at a bound that takes too long.
 """
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 from pathlib import Path

@@ -20,8 +20,6 @@ and `to_computation` those that are meaningless as a computation. An unexpected 
 everything else where its statement begins.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ recorder.deliver("B", "m1")
 assert recorder.verdict("causal")
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from threading import Lock
 

@@ -4,8 +4,6 @@ Each has a `headline` and `details`, lines that can be checked one by one agains
 are given by their numbers in the witness's computation.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

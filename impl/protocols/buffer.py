@@ -13,8 +13,6 @@ A finding: §3.1 says that a message handed to an empty output buffer is transmi
 dequeues before it waits, the buffer can be empty while an acknowledgement is outstanding; §3.2 is followed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@ first. In the free workload every process goes on receiving, so that no deadlock
 (`mf-footnote-2`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from crownless.impl.protocol import Packet, Parameter, Step

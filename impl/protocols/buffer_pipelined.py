@@ -7,8 +7,6 @@ receiver; only a message to another receiver waits for all of them.
 Modelling choice: acknowledgements carry nothing, so they are counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@ once, and is not a self-send here. A message to fewer than all others is the mis
 would certainly be a big problem for liveness".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from crownless.impl.ops import Value

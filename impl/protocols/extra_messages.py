@@ -17,8 +17,6 @@ DELIV_j[i] counts the extra messages with the others, since M[i, j] does ("which
 message").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ on delivering (and acknowledging) what others send. The stricter reading, in whi
 either, is `rendezvous`; only that one is synchronous, and only that one deadlocks in [MF] Fig. 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ Modelling choices: a process counts the messages it has sent to each other and d
 carries its number, from 1. The text delays until lower numbers "have arrived"; here, until they have been delivered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -10,8 +10,6 @@ packet waits until the application stands at a receive for each of them. New mes
 their packet; that is an order of emission, since every causal predecessor of a known message is known too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

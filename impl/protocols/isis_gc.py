@@ -16,8 +16,6 @@ is still in flight when the acknowledgement overtakes it brings a deleted messag
 receives a request must not delete on its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

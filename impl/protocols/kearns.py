@@ -12,8 +12,6 @@ A finding: the server's condition leaves out the sender (j ≠ i), and so two me
 other where the channel lets them. The text names no channel; the protocol needs FIFO channels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from crownless.impl.ops import Value

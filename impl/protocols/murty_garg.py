@@ -14,8 +14,6 @@ A finding: the third box of Fig. 8 is printed Receive(<ack, P_i, P_j>) at P_i; b
 must be <ack, P_j, P_i>, and is read so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

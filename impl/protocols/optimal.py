@@ -12,8 +12,6 @@ algorithm: an absent sender means that nothing is known about it. Self-sends are
 Written from the published algorithm in our own words; none of the five texts prints it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

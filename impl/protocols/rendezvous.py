@@ -10,8 +10,6 @@ between. A message that arrives at a waiting process waits in the hold-back queu
 accepted, and is excluded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

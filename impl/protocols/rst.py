@@ -12,8 +12,6 @@ A finding: the text does not exclude self-sends, so they can be tried, and they 
 SENT_i[i, i] when sent and again when delivered; one sent after that waits for a message that is never sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -11,8 +11,6 @@ waits.
 A finding: a message to oneself is never delivered, since M[i, i] ≤ M_i[i, i] from its own sending on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from crownless.impl.ops import Value

@@ -8,8 +8,6 @@ redundant as long as self-sends are excluded. Such a message counts in the own c
 violates causal order, since columns that the receiver would pass on to others no longer travel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from crownless.impl.ops import Value

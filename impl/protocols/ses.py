@@ -12,8 +12,6 @@ time zero, and zero is ≤ every time, so that a site without a pair needs no ca
 The text writes < for ≤ on vectors. Messages to oneself are excluded: a buffer holds pairs for every *other* site.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

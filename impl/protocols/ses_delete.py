@@ -7,8 +7,6 @@ Modelling choice: the comparison is made with the buffer as merged. The buffer t
 own site, so that comparing before the merge is the same.
 """
 
-from __future__ import annotations
-
 from crownless.impl.ops import Value
 
 from .ses import Ses, Stamp, State

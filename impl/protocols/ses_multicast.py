@@ -5,8 +5,6 @@ and S' ≠ S." The copies go out in one event; afterwards the sender's own buffe
 text does not mention this: it is §4.2.1's rule for one destination, applied to each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from crownless.impl.ops import Value

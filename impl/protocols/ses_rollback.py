@@ -21,8 +21,6 @@ in flight, may record an older message, and who knows of that one alone does not
 perhaps another site's that merely knows of an event of S_i, looks the same, and sites rewind for nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

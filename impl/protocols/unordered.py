@@ -5,8 +5,6 @@ underlying message transport system"). It promises no order, and every other pro
 unordered channels it must violate FIFO, over FIFO channels causal order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step

@@ -1,7 +1,5 @@
 """Variants of protocols: a protocol with named pieces overridden."""
 
-from __future__ import annotations
-
 from types import FunctionType
 from typing import Any, TypeVar, cast
 

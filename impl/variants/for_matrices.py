@@ -1,7 +1,5 @@
 """Variants of the matrix and extra-message protocols, which claims of [Kup] and [SA] are about."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 

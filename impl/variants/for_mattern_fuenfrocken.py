@@ -1,7 +1,5 @@
 """Variants of the buffer protocol, and of the count vectors, that claims of [MF] are about."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Variants of [MG] Fig. 8, systems by the letter of its formulas, and protocols that Theorem 3 barely excludes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Variants of the vector-pair protocol and of ISIS, which claims of [SES] are about."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 

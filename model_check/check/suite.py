@@ -6,8 +6,6 @@ each row lists the properties that the check is known to violate.
 Rows that must fail are as much a part of it as rows that must hold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

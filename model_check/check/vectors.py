@@ -5,8 +5,6 @@ deliveries are those of a protocol that delivers as soon as its order allows: fo
 ([RST91], and [BSS91] for broadcasts), for FIFO order sequence numbers ([MF] §2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

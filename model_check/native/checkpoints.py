@@ -9,8 +9,6 @@ numbers everything as before.
 A checkpoint that is damaged, or of another version, code or request, is refused in a line. Otherwise it is trusted.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Growing arrays and hash tables of numbers, filled by Python and read by the kernels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

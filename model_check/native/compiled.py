@@ -6,8 +6,6 @@ With ``NUMBA_DISABLE_JIT=1`` they run as plain Python, about a hundred times slo
 # Numba's own parts are not typed.
 # mypy: disable-error-code="import-untyped, no-untyped-call"
 
-from __future__ import annotations
-
 import hashlib
 import time
 import warnings

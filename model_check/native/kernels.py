@@ -13,8 +13,6 @@ misses an entry is put aside whole, and expanded again once the entry is there.
 # The types of numbers here are Numba's, which mypy does not know.
 # mypy: disable-error-code="no-any-return, return-value, assignment"
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

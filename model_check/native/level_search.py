@@ -3,8 +3,6 @@
 The rows of a level lie in this process's memory (`search.NativeSearch`) or on Spark (`pipeline.exploration`).
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -10,8 +10,6 @@ receiver) is a few 64-bit words, and a monitor state a stretch of a pool of word
 # The types of numbers here are Numba's, which mypy does not know.
 # mypy: disable-error-code="no-any-return, return-value, assignment"
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

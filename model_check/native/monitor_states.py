@@ -5,8 +5,6 @@ deliveries, of FIFO and causal order, and of synchronous order) and makes their 
 `PairedMonitorStates` pairs the states of two of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate

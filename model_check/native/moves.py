@@ -6,8 +6,6 @@ A move is an internal step of a process, the arrival of a packet, or an action o
 # The types of numbers here are Numba's, which mypy does not know.
 # mypy: disable-error-code="no-any-return, return-value, assignment"
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

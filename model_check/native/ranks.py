@@ -7,8 +7,6 @@ its new cell, as a linear expression in them, or, if the cell is already known, 
 As long as the equations have a solution, the space seen so far is graded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 

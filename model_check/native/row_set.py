@@ -3,8 +3,6 @@
 # The types of numbers here are Numba's, which mypy does not know.
 # mypy: disable-error-code="no-any-return, return-value, assignment"
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

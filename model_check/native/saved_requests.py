@@ -1,7 +1,5 @@
 """The request of a search, as it is saved: enough to repeat it, and to distinguish it from another."""
 
-from __future__ import annotations
-
 import hashlib
 import shlex
 import sys

@@ -8,8 +8,6 @@ missed. So no lock is needed, and counts do not depend on the number of workers.
 In a graded space (`ranks`) two row sets suffice, of this level and of the next; otherwise one keeps all rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager

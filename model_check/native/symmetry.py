@@ -9,8 +9,6 @@ A sample is compared: the first entries, and then one in `EVERY`, by their numbe
 difference, `NotSymmetric` describes it, and the search starts again without sharing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache

@@ -8,8 +8,6 @@ shifted, and a packet as its destination would see it if that were process 0. On
 With symmetry reduction the renamings that leave process 0 in place are tabulated too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 

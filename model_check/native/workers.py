@@ -1,7 +1,5 @@
 """The buffers of a worker that expands rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

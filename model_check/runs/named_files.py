@@ -1,7 +1,5 @@
 """The file that a name denotes: a user's file, a bundled one, or standard input."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from crownless.runtime.errors import BadInput

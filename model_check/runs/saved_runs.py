@@ -1,7 +1,5 @@
 """A reader of the JSON that `check --json` prints: its schema, and the runs in it."""
 
-from __future__ import annotations
-
 import msgspec
 
 from crownless.model_check.system.system import AGREED

@@ -1,7 +1,5 @@
 """Runs of a system made step by step: by random choices, or by following a saved run."""
 
-from __future__ import annotations
-
 from crownless.model_check.system.system import LocalStep, State, System
 
 from .runs import Links, Run, ShownAction, run_of

@@ -6,8 +6,6 @@ are those of breadth-first search, so the level of the first violation of a prop
 that violates it.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence

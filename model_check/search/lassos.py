@@ -5,8 +5,6 @@ leave and visits infinitely often: a bottom strongly connected component. A live
 met in one of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from crownless.model_check.system.properties import Property

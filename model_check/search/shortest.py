@@ -5,8 +5,6 @@ node and each process that may have acted last the fewest switches that reach it
 channel itself (a loss) do not count as switches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 from crownless.model_check.system.properties import Property

@@ -15,8 +15,6 @@ piggybacks on another one ([SES] §3's ISIS) bring their payload along; in packe
 are identifiers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ A row is an experiment (the fields of `Experiment`, parameters as text such as `
 the code that was run, and, once it is done, its `Measured` values. Rows of the same key are the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

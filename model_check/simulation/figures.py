@@ -1,7 +1,5 @@
 """Figures with confidence intervals, from rows of repeated simulations; the columns of such rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -9,19 +7,19 @@ from functools import cache
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
+from crownless.impl.protocol import Setting
+
 from .experiment import EXPERIMENT_FIELDS, Experiment, Row
 from .simulation import Measured
 
 #: The confidence level: how often an interval contains the true mean.
 CONFIDENCE = 0.95
-_TYPES = {
-    "str": "string", "str | None": "string", "Mapping[str, Setting]": "string", "int": "int64", "float": "float64",
-    "float | None": "float64", "bool": "bool",
+_TYPES: dict[Any, str] = {
+    str: "string", str | None: "string", Mapping[str, Setting]: "string", int: "int64", float: "float64",
+    float | None: "float64", bool: "bool",
 }  # fmt: skip
 #: The columns of a row, and the names of their types in Arrow.
-COLUMNS = {"key": "string"} | {
-    each.name: _TYPES[str(each.type)] for kind in (Experiment, Measured) for each in fields(kind)
-}
+COLUMNS = {"key": "string"} | {each.name: _TYPES[each.type] for kind in (Experiment, Measured) for each in fields(kind)}
 #: The fields of an experiment, apart from the seed.
 FIELDS_BUT_SEED = tuple(name for name in EXPERIMENT_FIELDS if name != "seed")
 #: All measured quantities, without the counts.

@@ -4,8 +4,6 @@ Each packet's latency is drawn independently, so that packets overtake each othe
 (`constant`), the channel is FIFO by itself.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Mapping

@@ -27,8 +27,6 @@ counts once, and figures per message cover exactly the measured messages.
 The monitors of the explorer check each delivery: has the run kept the promised order?
 """
 
-from __future__ import annotations
-
 import math
 import random
 from bisect import bisect_left

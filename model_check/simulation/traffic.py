@@ -6,8 +6,6 @@ are *open*: the protocol does not influence when the next message comes (Poisson
 the mean thinking time: the number of messages depends on the protocol (the figure `throughput`).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType

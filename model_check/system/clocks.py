@@ -1,7 +1,5 @@
 """Logical clocks as monitors: each process carries one, and a message that arrives stale by it is reported."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from crownless.impl.renaming import Renaming

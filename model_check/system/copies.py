@@ -1,7 +1,5 @@
 """Copies of messages, numbered, so that monitors keep sets of them as bits."""
 
-from __future__ import annotations
-
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 

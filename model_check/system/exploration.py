@@ -1,7 +1,5 @@
 """The findings of a search by any engine, and how it reports its progress."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

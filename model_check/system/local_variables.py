@@ -1,7 +1,5 @@
 """The local variables of a process as shown: matrices, rows and values, and the changes by an action."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -8,8 +8,6 @@ protocol they usually follow from the global state and cost nothing.
 `History` remembers everything and decides an order by the procedures of `spec`; the others are tested against it.
 """
 
-from __future__ import annotations
-
 from bisect import bisect
 from collections.abc import Hashable, Iterable
 from functools import lru_cache

@@ -7,8 +7,6 @@
 - `sometimes`: some run reaches it. Otherwise an `always` could hold because nothing ever happened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 

@@ -7,8 +7,6 @@ So it costs the search next to nothing, and splits no states. Where processes sh
 its images at the others: a rule that process 0 does not exercise is examined at them too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

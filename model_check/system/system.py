@@ -17,8 +17,6 @@ The actions of a global state:
   reaches each of them before anything else happens.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache

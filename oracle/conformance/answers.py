@@ -5,8 +5,6 @@ once. Running nodes get one input after another. If one may have said more than 
 more, each to a new node, which ends after it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress

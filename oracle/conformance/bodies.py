@@ -1,7 +1,5 @@
 """Packet bodies, compared by content, without ignored parts such as time stamps."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable
 from copy import deepcopy

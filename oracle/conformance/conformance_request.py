@@ -1,7 +1,5 @@
 """The request for a conformance check, and the names of the decided orders and properties."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS

@@ -1,7 +1,5 @@
 """The result of a conformance check: all searches combined, with facts about the nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property

@@ -9,8 +9,6 @@ There are two searches of the same machine, which share the answers of the nodes
   a claimed order, since that verdict is certain.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

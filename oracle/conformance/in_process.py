@@ -14,8 +14,6 @@ messages that it delivers, as strings. The constructor takes any of these four a
 coroutines.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import signal

@@ -12,8 +12,6 @@ Answers have no end marker. So each input is followed by a request that changes 
 or `read` if every message is broadcast, whose list of messages also shows the deliveries.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -3,8 +3,6 @@
 The explorer makes every move; here one is made at a time, and the nodes get no other input.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Literal, NamedTuple

@@ -5,8 +5,6 @@ A deterministic node is a function of its inputs. So a node is described by all 
 running, and which are started anew.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The local state of a process is its node's history: all inputs so far. A failed 
 failed; no order is judged beyond it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial

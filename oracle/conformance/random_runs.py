@@ -5,8 +5,6 @@ for each. A violating run is shown without unnecessary steps. A property that no
 nothing is reported as kept.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache, partial
 from random import Random

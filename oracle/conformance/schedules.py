@@ -5,8 +5,6 @@ identified by its link and its number among those transmitted there, so that a s
 contents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version

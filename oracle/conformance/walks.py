@@ -5,8 +5,6 @@ sends last. Thousands of walks take seconds, and most faults show in a short one
 steps while it still fails.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from random import Random

@@ -13,6 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from crownless.oracle.classification import (
     FROM_ONE,
@@ -43,8 +44,6 @@ from .holes import CertainColumns, certain_columns
 from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, OUTCOMES, UNDECIDED, Monitor
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .complete import Delivery
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from crownless.oracle.classification import Classification, Classifications, NamedComputation
-from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.converted import ConvertedLog, with_receivers
 from crownless.oracle.logs.formats import (
     BY_LINE,
@@ -22,10 +21,9 @@ from crownless.oracle.logs.formats import (
     content_of,
     numbering,
 )
-from crownless.oracle.logs.reader import computation_in, convert, converted_runs, runs_of
+from crownless.oracle.logs.reader import computation_in, convert, converted_runs, rows_in, runs_of
 from crownless.oracle.logs.reasons import DeliveredTwice, NotAReceiver
 from crownless.oracle.logs.rows import Row, by_run
-from crownless.oracle.logs.tables import blocks, read_table, rows_in
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 from crownless.spec.orders import UnreceivedPolicy
@@ -136,6 +134,8 @@ def _of_columns(
     if options.quarantine is not None:
         return _of_events(_of_rows(content, form, request)[0], request)
     if form != "jsonl" or content.count(b"\n") > SMALL_UP_TO:
+        from crownless.oracle.logs.tables import read_table  # Arrow takes a while to import
+
         with request.around_monitor():
             table = read_table(content, form, name, options)
         if not table.num_rows:
@@ -162,6 +162,8 @@ def _by_monitor(
 
 def _one_run(request: LogRequest) -> Classifications:
     """A log of one run, of any size, classified as it is read."""
+    from crownless.oracle.logs.tables import blocks
+
     from .large_run import classified_in_blocks  # which loads what is compiled
 
     if not request.options.names_receivers:
@@ -181,6 +183,7 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
     """The runs of these events, with the log's notes, deliveries and uncertainties for each."""
     if len(log.events) <= SMALL_UP_TO:
         return converted_runs(log, request.name, request.options)
+    from crownless.oracle.logs.columns import table_of_rows
 
     def by_monitor(events: Sequence[Row]) -> ClassifiedLog | None:
         if log.by is None:

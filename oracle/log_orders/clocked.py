@@ -5,8 +5,6 @@ numbers, or an array with an entry for each process. Happened-before in the cloc
 in `shiviz`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 

@@ -10,8 +10,6 @@ The orders are judged without those deliveries: of several by one process the fi
 All other contradictions are rejected as usual, and so are gaps, which show that the log is not complete.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

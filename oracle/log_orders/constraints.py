@@ -6,8 +6,6 @@ its delivers; every other constraint is an edge here. An order is kept iff all n
 cycle.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

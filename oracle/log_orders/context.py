@@ -1,7 +1,5 @@
 """The events around a violation in a large run, with their places in the log."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """A short cycle among the constraints of a run, where no linearization satisfies all."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from crownless.model_check.native.compiled import compiled

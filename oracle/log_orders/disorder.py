@@ -5,8 +5,6 @@ were sent before its own message: these are marked, once, with the delivery's nu
 pass takes as long as that of `overtaking`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The certain part of a large run with holes: by columns what `oracle.event_logs.certain_rows` has by rows."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import NamedTuple
 

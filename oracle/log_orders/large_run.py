@@ -5,12 +5,10 @@ their sends. Message names are known while the monitor holds the message: a name
 In a run with holes the events before the holes are judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, hidden, not_decided
 from crownless.oracle.event_logs import logged_run, rows_of
@@ -29,9 +27,6 @@ from crownless.spec.witnesses import Overtaking
 from .monitor import COLUMN, KEPT
 from .overtaking import LINES_UP_TO
 from .streaming import FORGET_FROM, HOLD_UP_TO, Contradiction, StreamingMonitor, TakenPlace
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 NAMES = "a name of a message that is used again, after the message was received, counts as that of another message"
 

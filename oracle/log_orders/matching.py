@@ -23,8 +23,6 @@ note says whether there is another matching, which violates FIFO order. In a run
 the first send is unknown, and all its events are internal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple

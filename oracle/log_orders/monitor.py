@@ -6,8 +6,6 @@ order by a walk under constraints (`constraints`); n-n by a few such walks (`one
 (see `layout`) stays undecided.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple

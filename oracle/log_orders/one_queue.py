@@ -16,8 +16,6 @@ Among messages that can be sent at once the one received first in the log goes f
 queue takes one walk.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from crownless.model_check.native.compiled import compiled

@@ -6,8 +6,6 @@ of the first missing copy of its channel, and causal order if a first missing co
 sent within the message's time. Time and memory are proportional to the number of events times the number of processes.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The countable events of a run in progress, and those that no later event can precede (see `streaming`)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from crownless.model_check.native.compiled import compiled

@@ -12,8 +12,6 @@ only messages sent and received before everything still in flight; if too much w
 as far as other orders settle it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, NamedTuple
 

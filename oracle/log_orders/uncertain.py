@@ -10,8 +10,6 @@ same time. A verdict is then weakened:
   group remain, the rest is the violation to be shown. Otherwise the verdict is `unknown`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations

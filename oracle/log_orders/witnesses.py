@@ -5,8 +5,6 @@ delivers which of them, in which order) are its shape; there are few shapes, how
 processes of a shape are in the natural order of their names, as in `oracle.event_logs`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

@@ -11,6 +11,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput
 
@@ -18,8 +21,6 @@ from .reasons import LargeIndex, by_another, missing_columns, reason_of
 from .rows import COLUMNS, JOINED_BY, PARTS, Row, row_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .formats import LogOptions
 
 PLAIN_COLUMNS = (*COLUMNS, "text")
@@ -40,8 +41,6 @@ _TYPES = {
 
 def check_columns(schema: pa.Schema, file: str, has: Sequence[str] = (), options: LogOptions | None = None) -> None:
     """Raises `BadInput` if the columns of a file are not those of a log; `has` names them, if not the schema."""
-    import pyarrow as pa
-
     theirs = dict(zip(COLUMNS, COLUMNS, strict=True)) if options is None else options.named
     needed = [name for name in theirs if name != "index" or options is None or options.order_by is None]
     optional = ("run",) if options is None or not options.unnamed else ("run", "message")
@@ -57,8 +56,6 @@ def check_columns(schema: pa.Schema, file: str, has: Sequence[str] = (), options
 
 
 def _in_words(kind: pa.DataType) -> str:
-    import pyarrow as pa
-
     is_text = (pa.types.is_string, pa.types.is_large_string)
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if any(has_type(kind) for has_type in is_text):
@@ -73,9 +70,6 @@ def plain_table(table: pa.Table, kinds: Mapping[str, str] | None = None, *, orde
 
     `kinds`: the log's own names for kinds of events; `ordered`: `index` is to be replaced (`order_by`), and kept as is.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     columns = {name: table[name] for name in COLUMNS if name in table.schema.names}
     if "peer" in columns:
         columns["peer"] = _plain_peers(columns["peer"].combine_chunks())
@@ -103,9 +97,6 @@ def plain_table(table: pa.Table, kinds: Mapping[str, str] | None = None, *, orde
 
 def _plain_peers(peers: pa.Array) -> pa.Array:
     """The receivers of each row as one string."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_list(peers.type):
         names = pc.replace_substring(peers.values, PEER_SEPARATOR, _NOT_IN_NAMES).fill_null("")
         return pc.binary_join(pa.ListArray.from_arrays(peers.offsets, names, mask=peers.is_null()), PEER_SEPARATOR)
@@ -117,9 +108,6 @@ def _plain_peers(peers: pa.Array) -> pa.Array:
 
 def our_columns(table: pa.Table, options: LogOptions) -> pa.Table:
     """The columns of a log, by our names, in a table with the names of the file; raises `BadInput`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     has, found = table.schema.names, {}
     for name, parts in options.parts.items():
         if len(parts) > 1 and all(part in has for part in parts):
@@ -135,8 +123,6 @@ def our_columns(table: pa.Table, options: LogOptions) -> pa.Table:
 
 def table_of_rows(rows: Sequence[Row], values: Sequence[str | None] | None = None) -> pa.Table:
     """Rows as plain rows of a table; `values`: instead of their indices."""
-    import pyarrow as pa
-
     columns = {
         "run": [row.run for row in rows],
         "process": [row.process or None for row in rows],
@@ -154,8 +140,6 @@ def table_of_rows(rows: Sequence[Row], values: Sequence[str | None] | None = Non
 
 def plain_types() -> list[tuple[str, pa.DataType]]:
     """The columns of plain rows without dictionary encoding, with their types."""
-    import pyarrow as pa
-
     return [(name, pa.int64() if name == "index" else pa.string()) for name in PLAIN_COLUMNS]
 
 

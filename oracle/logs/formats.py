@@ -4,8 +4,6 @@ A new format is an entry of `FORMATS`. It has either the columns of a log and a 
 name here, whose function `read` converts a content to the rows of a log.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib
@@ -223,6 +221,15 @@ def content_of(name: str, options: LogOptions) -> tuple[bytes, Format | None]:
             of = "a computation" if form is None else f"--format {form}"
             raise BadInput(f"{flag} does not go with {of}", hint="leave it out", file=name)
     return content, form
+
+
+def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> None:
+    """Raises `BadInput` if no line of JSON has the column names of the options."""
+    for column, parts in options.parts.items():
+        given = column in options.columns or (column == "index" and options.order_by is not None)
+        for theirs in parts if given else ():
+            if theirs.isascii() and theirs.isalnum() and f'"{theirs}"'.encode() not in content:
+                raise BadInput(f"no line has {theirs!r}", hint=f"say what is called '{column}' there", file=name)
 
 
 class Numbering(NamedTuple):

@@ -12,8 +12,6 @@ are then the processes that deliver the message. Values other than texts are nam
 numbers of their states, from 1.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

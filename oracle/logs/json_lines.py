@@ -4,12 +4,12 @@ A line has this form if it is one object whose keys and texts have no escapes, a
 or null (in ignored columns also decimals). The loop is several times as fast as any JSON reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from crownless.model_check.native.compiled import compiled
 from crownless.runtime.ending import look
@@ -18,9 +18,6 @@ from .columns import our_columns, plain_table, table_of_rows
 from .formats import LogOptions
 from .layout import NONE
 from .rows import COLUMNS, rows_of_lines, text_of_lines
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Bytes that the loop reads at a time.
 BLOCK = 1 << 22
@@ -45,8 +42,6 @@ def read_json_lines(content: bytes, name: str, options: LogOptions, first: int =
 
     If the options order the events, `index` is the value by which they do.
     """
-    import pyarrow as pa
-
     content = content if content.isascii() else text_of_lines(content, name, options).encode()
     loop = PlainLines(options, min(BLOCK, len(content) + 1)) if len(content) > WORTH_A_LOOP else None
     tables: list[pa.Table] = []
@@ -86,8 +81,6 @@ def read_plain_lines(content: bytes) -> pa.Table | None:
 
 
 def _plain(batch: pa.RecordBatch, options: LogOptions) -> pa.Table:
-    import pyarrow as pa
-
     ours = our_columns(pa.Table.from_batches([batch]), options)
     return plain_table(ours, options.kinds, ordered=options.order_by is not None)
 
@@ -117,9 +110,6 @@ class PlainLines:
 
     def read(self, lines: bytes | memoryview) -> pa.RecordBatch | None:
         """The rows in these lines; None if one is not in the simplest form, or there is not enough room."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         content = np.frombuffer(lines, np.uint8)
         if not len(content) or content[-1] != NEWLINE:
             content = np.append(content, np.uint8(NEWLINE))

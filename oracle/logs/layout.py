@@ -5,8 +5,6 @@ ones, on which no order depends; a message to several receivers has a copy for e
 gap, two events in one place, a deliver without a send, contradictions) is not laid out.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Holes: evidence that a log has lost events."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

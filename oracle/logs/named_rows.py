@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from crownless.model_check.native.compiled import compiled
 
 from .columns import PEER_SEPARATOR, PLAIN_COLUMNS, plain_types
 from .layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: The columns of names.
 NAMED = ("run", "process", "kind", "message", "peer", "text")
@@ -35,8 +34,6 @@ class Named:
     @classmethod
     def of(cls, column: pa.ChunkedArray) -> Named:
         """The names of a column, numbered in the order of their first rows."""
-        import pyarrow as pa
-
         if isinstance(column, pa.ChunkedArray):
             column = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column
             column = column.combine_chunks()
@@ -55,8 +52,6 @@ class Named:
 
     def only(self, rows: slice) -> Named:
         """These rows, with the names in them."""
-        import pyarrow as pa
-
         used, codes = np.unique(self.codes[rows], return_inverse=True)
         missing = int(used[0] < 0)
         return Named((codes - missing).astype(np.int32), self.names.take(pa.array(used[missing:])))
@@ -115,8 +110,6 @@ class NamedRows:
 
     def table(self, first: int, past: int) -> pa.Table:
         """Plain rows of these numbers, as a table."""
-        import pyarrow as pa
-
         columns: dict[str, pa.Array] = {}
         for name, kind in plain_types():
             column = self.named.get(name)
@@ -171,8 +164,6 @@ def _by_code(table: Numbers, column: Named, otherwise: int) -> Numbers:
 
 def are_names(names: pa.StringArray, *, empty: bool = False) -> Numbers:
     """For each string, whether it is a name (see `oracle.event_logs`), or empty if that is allowed."""
-    import pyarrow.compute as pc
-
     content = names.buffers()[2]
     plain = content is None or _is_plain_ascii(np.frombuffer(content, np.uint8))
     if plain:

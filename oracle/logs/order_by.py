@@ -1,13 +1,13 @@
 """Rows without an index: `--order-by`, a column or the line, numbers the events of each process."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from crownless.runtime.errors import BadInput
 
@@ -16,9 +16,6 @@ from .layout import Numbers, on_lines
 from .named_rows import as_numbers
 from .reasons import ORDERING, BadField, MissingField
 from .rows import in_words
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Digits of decimals: in all, and after the point.
 _DIGITS = (38, 18)
@@ -73,8 +70,6 @@ def by_line(table: pa.Table, events: Counter[Any]) -> pa.Table:
 
 
 def _with_index(table: pa.Table, places: Numbers) -> pa.Table:
-    import pyarrow as pa
-
     return table.set_column(table.schema.get_field_index("index"), "index", pa.array(places))
 
 
@@ -85,17 +80,12 @@ def _codes(names: pa.ChunkedArray) -> Numbers:
 
 
 def _ranks(values: pa.Array) -> Numbers:
-    import pyarrow.compute as pc
-
     ranks: Numbers = np.from_dlpack(pc.rank(values, tiebreaker="dense")).astype(np.int64)
     return ranks
 
 
 def _comparable(given: pa.Array, by: str, file: str) -> pa.Array:
     """The values of a column as numbers or times; null where one is unusable, or of another type than the first."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = given.type.value_type if pa.types.is_dictionary(given.type) else given.type
     if pa.types.is_floating(kind):
         return pc.if_else(pc.is_finite(given), given, None)
@@ -118,8 +108,6 @@ def _comparable(given: pa.Array, by: str, file: str) -> pa.Array:
 
 def _value(text: pa.Scalar, kind: pa.DataType) -> Any:
     """The value of a text of that type; None if it is of another type."""
-    import pyarrow as pa
-
     try:
         return text.cast(kind)
     except pa.ArrowInvalid:

@@ -7,8 +7,6 @@ row names none). Rows that contradict each other all go to quarantine, since it 
 of a row goes there without a hole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

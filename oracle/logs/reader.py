@@ -1,7 +1,5 @@
 """The contents of a file as computations: one in the papers' notation, or the runs of an event log in any format."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -15,9 +13,8 @@ from crownless.spec import notation
 from crownless.spec.notation import ReceiveStatement
 
 from .converted import ConvertedLog, with_receivers
-from .formats import CONVERTED, Format, LogOptions, content_of
-from .rows import Row, by_run, row_of
-from .tables import rows_in
+from .formats import CONVERTED, Format, LogOptions, content_of, refuse_unknown_columns
+from .rows import Row, by_run, row_of, rows_of_lines, text_of_lines
 
 
 def subjects(name: str, options: LogOptions | None = None) -> Iterator[NamedComputation]:
@@ -37,6 +34,16 @@ def runs_in(content: bytes, form: Format, name: str, options: LogOptions) -> Ite
         runs = by_run(rows_in(content, form, name, options), name)
         return converted_runs(with_receivers(runs, name), name, options)
     return runs_of(rows_in(content, form, name, options), name, options)
+
+
+def rows_in(content: bytes, form: Format, name: str, options: LogOptions) -> Iterator[Row]:
+    """The events of a log, each with its line in the file; raises `BadInput` for an unusable one."""
+    if form != "jsonl" or options.order_by is not None:
+        from .tables import rows_of_content  # Arrow takes a while to import
+
+        return rows_of_content(content, form, name, options)
+    refuse_unknown_columns(content, name, options)
+    return rows_of_lines(text_of_lines(content, name, options).split("\n"), name, options)
 
 
 def runs_of(rows: Iterable[Row], name: str, options: LogOptions) -> Iterator[NamedComputation]:

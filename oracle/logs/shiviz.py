@@ -26,8 +26,6 @@ receivers of an event's messages are distinct: they are treated as one message t
 several, in any order.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import warnings

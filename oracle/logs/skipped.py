@@ -1,7 +1,5 @@
 """The rows that `--skip-bad` leaves out of a log: rows that are not events or contradict each other."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

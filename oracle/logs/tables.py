@@ -3,29 +3,38 @@
 In CSV several receivers are separated by semicolons, and an empty cell counts as missing.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, count, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 
 from crownless.model_check.runs.named_files import path_of
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.reading import as_text
 
 from .columns import check_columns, our_columns, plain_table, rows_of_table
-from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
+from .formats import (
+    BY_LINE,
+    FORMATS,
+    Format,
+    LogOptions,
+    Progress,
+    compression_of,
+    first_line,
+    format_in,
+    format_of,
+    refuse_unknown_columns,
+)
 from .reasons import CUT_OFF, KINDS, MOST_NAMED, BadField, OtherCells, by_another
-from .rows import Row, in_words, our_fields, rows_of_lines, text_of_lines
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.csv as pc
-    import pyarrow.parquet as pq
+from .rows import Row, in_words, our_fields
 
 #: Separates receivers in a CSV cell.
 SEVERAL = ";"
@@ -37,19 +46,14 @@ HEAD = 1 << 14
 CSV_BLOCK = 1 << 24
 
 
-def rows_in(content: bytes, form: Format, name: str, options: LogOptions) -> Iterator[Row]:
-    """The events of a log, each with its line in the file; raises `BadInput` for an unusable one."""
-    if form != "jsonl" or options.order_by is not None:
-        table = read_table(content, form, name, options)
-        return rows_of_table(table, name, _lines_of_rows(content, form, options), options)
-    refuse_unknown_columns(content, name, options)
-    return rows_of_lines(text_of_lines(content, name, options).split("\n"), name, options)
+def rows_of_content(content: bytes, form: Format, name: str, options: LogOptions) -> Iterator[Row]:
+    """The events of a log that is read as a table, each with its line in the file; raises `BadInput`."""
+    table = read_table(content, form, name, options)
+    return rows_of_table(table, name, _lines_of_rows(content, form, options), options)
 
 
 def read_table(content: bytes, form: Format, name: str, options: LogOptions) -> pa.Table:
     """The plain rows of a log."""
-    import pyarrow as pa
-
     if form == "jsonl":
         from .json_lines import read_json_lines  # which loads what is compiled
 
@@ -75,22 +79,11 @@ def _lines_of_rows(content: bytes, form: Format, options: LogOptions) -> Iterato
     yield from (number for number in numbers if number not in left_out)
 
 
-def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> None:
-    """Raises `BadInput` if no line of JSON has the column names of the options."""
-    for column, parts in options.parts.items():
-        given = column in options.columns or (column == "index" and options.order_by is not None)
-        for theirs in parts if given else ():
-            if theirs.isascii() and theirs.isalnum() and f'"{theirs}"'.encode() not in content:
-                raise BadInput(f"no line has {theirs!r}", hint=f"say what is called '{column}' there", file=name)
-
-
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
 def _tables(file: Any, form: Format, name: str, options: LogOptions) -> Iterator[tuple[int, pa.Table]]:
     """The plain rows in CSV, Parquet or Arrow, batch by batch, each with the number of its first line or row."""
-    import pyarrow as pa
-
     row = 1
     try:
         schema, batches = {"csv": _csv, "parquet": _parquet, "arrow": _arrow}[form](file, name, options)
@@ -139,9 +132,6 @@ Batches = tuple["pa.Schema", Iterator["pa.RecordBatch"]]
 
 def _csv(file: Any, name: str, options: LogOptions) -> Batches:
     """Reads the cells of the log's columns as text, whatever they look like."""
-    import pyarrow as pa
-    import pyarrow.csv as pc
-
     if isinstance(file, pa.BufferReader):
         head = file.read(HEAD)
         file.seek(0)
@@ -149,13 +139,13 @@ def _csv(file: Any, name: str, options: LogOptions) -> Batches:
         file = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)
         head = file.peek(HEAD)
     separator = _separator_in(head, options)
-    reader = pc.open_csv(
+    reader = pa_csv.open_csv(
         file,
-        pc.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
-        pc.ParseOptions(
+        pa_csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
+        pa_csv.ParseOptions(
             delimiter=separator, newlines_in_values=True, invalid_row_handler=_skipping(head, separator, options)
         ),
-        pc.ConvertOptions(
+        pa_csv.ConvertOptions(
             column_types=dict.fromkeys(options.theirs, pa.string()),
             strings_can_be_null=True,
             null_values=[""],
@@ -165,7 +155,7 @@ def _csv(file: Any, name: str, options: LogOptions) -> Batches:
     return reader.schema, iter(reader)
 
 
-def _skipping(head: bytes, separator: str, options: LogOptions) -> Callable[[pc.InvalidRow], str] | None:
+def _skipping(head: bytes, separator: str, options: LogOptions) -> Callable[[pa_csv.InvalidRow], str] | None:
     """Leaves out lines with too few or too many cells, if the options do.
 
     The run and the process of such a line count only if it looks cut off behind them. If cells are missing before its
@@ -177,7 +167,7 @@ def _skipping(head: bytes, separator: str, options: LogOptions) -> Callable[[pc.
     names = _cells(head, separator)
     naming = {part for name in ("run", "process") for part in options.parts[name]} & {*names}
 
-    def skip(row: pc.InvalidRow) -> str:
+    def skip(row: pa_csv.InvalidRow) -> str:
         cells = next(csv.reader([row.text], delimiter=separator), [])
         fields = our_fields(dict(zip(names, cells, strict=False)), options.parts, options.kinds)
         begins_kind = any(kind.startswith(fields["kind"] or "") for kind in (*KINDS, *options.kinds))
@@ -209,9 +199,6 @@ def _with_numbers(table: pa.Table, name: str, first: int, options: LogOptions) -
 
     With a quarantine, it gets the rows with other values; otherwise they raise `BadInput`.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column, hint = table["index"], by_another(options.named["index"])
     usable = pc.fill_null(pc.match_substring_regex(column, r"^-?[0-9]{1,18}$"), False)
     if options.quarantine is not None:
@@ -233,9 +220,6 @@ def _with_numbers(table: pa.Table, name: str, first: int, options: LogOptions) -
 
 def _with_several_receivers(table: pa.Table) -> pa.Table:
     """Cells with several receivers as plain rows have them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     as_lists = pc.split_pattern(table["peer"], SEVERAL)
     if not pc.any(pc.greater(pc.list_value_length(as_lists), 1)).as_py():
         return table
@@ -244,9 +228,6 @@ def _with_several_receivers(table: pa.Table) -> pa.Table:
 
 def _parquet(file: Any, name: str, options: LogOptions) -> Batches:
     """Keeps texts dictionary-encoded where the file has them so."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     reader = pq.ParquetFile(file)
     encoded = _in_dictionaries(reader.metadata)
     texts = [field.name for field in reader.schema_arrow if pa.types.is_string(field.type) and field.name in encoded]
@@ -266,8 +247,6 @@ def _in_dictionaries(metadata: pq.FileMetaData) -> set[str]:
 
 
 def _arrow(file: Any, name: str, options: LogOptions) -> Batches:
-    import pyarrow as pa
-
     is_file = file.read(6) == b"ARROW1"
     file.seek(0)
     if not is_file:
@@ -299,8 +278,6 @@ def blocks(
     except OSError as error:
         raise BadInput(f"cannot read it: {error.strerror}", hint="name a text file or a log", file=name) from error
     with opened:
-        import pyarrow as pa
-
         file: Any = opened if compression is None else pa.CompressedInputStream(opened, compression)
         head = b"" if form else _read(file, size, name)
         form = form or format_in(head) or (None if head.strip() else "jsonl")
@@ -322,8 +299,6 @@ def blocks(
 
 
 def _read(file: Any, size: int, name: str) -> bytes:
-    import pyarrow as pa
-
     try:
         return bytes(file.read(size))
     except (OSError, pa.ArrowException) as error:

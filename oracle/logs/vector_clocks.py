@@ -10,8 +10,6 @@ An immediate cause that is not in the log may itself know the other ones, which 
 If events name their messages, these are compared with the clocks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 

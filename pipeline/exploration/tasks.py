@@ -5,8 +5,6 @@ same file, and no task reads a file before the driver knows its name. So a task 
 concurrently.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4

@@ -6,19 +6,14 @@ dictionaries). So Spark moves thousands of large rows instead of millions of sma
 a time.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from crownless.oracle.logs.layout import NONE, Numbers
 from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, as_numbers, compact, order_by
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: The columns of blocks, for Spark, including the part of the log and the block's number there.
 BLOCKS = "bucket int, part int, number int, block binary"
@@ -29,8 +24,6 @@ STRETCH = 1 << 20
 
 def packed(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int, part: int = 0) -> Iterator[pa.RecordBatch]:
     """The rows of these batches, which are one part of a log, as blocks."""
-    import pyarrow as pa
-
     for number, (bucket, block) in enumerate(_by_stretch(batches, buckets)):
         columns = [pa.array([value], pa.int32()) for value in (bucket, part, number)]
         yield pa.RecordBatch.from_arrays([*columns, pa.array([block], pa.binary())], names=_COLUMNS)
@@ -38,8 +31,6 @@ def packed(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int, part: int
 
 def _by_stretch(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int) -> Iterator[tuple[int, bytes]]:
     """Blocks with their buckets, stretch by stretch."""
-    import pyarrow as pa
-
     held: list[pa.RecordBatch] = []
     for batch in batches:
         held += batch.to_batches(max_chunksize=STRETCH) if isinstance(batch, pa.Table) else [batch]
@@ -55,8 +46,6 @@ def bucket_of(run: str, buckets: int) -> int:
 
 
 def _blocks(table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
-    import pyarrow as pa
-
     named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
     index = as_numbers(table["index"].combine_chunks(), MISSING)
     runs = named["run"]
@@ -96,8 +85,6 @@ def _narrow(numbers: Numbers) -> Numbers:
 
 def unpacked(blocks: Iterable[pa.Buffer]) -> NamedRows:
     """The rows of a bucket's blocks, in order of runs; within a run in the order of the blocks."""
-    import pyarrow as pa
-
     batches = [pa.ipc.open_stream(block).read_next_batch() for block in blocks]
     named = {name: _merged(batches, name) for name in NAMED if any(name in batch.schema.names for batch in batches)}
     index = np.concatenate([batch["index"].to_numpy().astype(np.int64) for batch in batches])
@@ -106,8 +93,6 @@ def unpacked(blocks: Iterable[pa.Buffer]) -> NamedRows:
 
 def _merged(batches: list[pa.RecordBatch], name: str) -> Named:
     """A column of several blocks, whose numbers differ."""
-    import pyarrow as pa
-
     kind = pa.dictionary(pa.int32(), pa.string())
     columns = [
         batch[name].cast(kind) if name in batch.schema.names else pa.nulls(len(batch), kind) for batch in batches

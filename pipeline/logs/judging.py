@@ -16,6 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.lost_events import quarantined_rows
 from crownless.oracle.logs.named_rows import Named, NamedRows, are_names, by_run
@@ -45,7 +48,6 @@ from .records import (
 from .sources import PLAIN, UNKNOWN_RUN, Batches, Source, read, source_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 __all__ = ["LogResult", "judge", "judge_by_clocks", "judge_one_run", "read"]
@@ -240,9 +242,6 @@ def judge_one_run(
 
 def _unusable_as_text(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Plain rows; those that are not events keep only their text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     from crownless.oracle.logs.layout import no_events
 
     for batch in batches:
@@ -279,8 +278,6 @@ def _judged_in_one_task(usable: DataFrame, query: Query, lost: Sequence[str], st
     holes = [quarantined_rows(name or None) for name in lost]
 
     def judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         from crownless.oracle.log_orders.large_run import RunMonitor  # which loads what is compiled
 
         monitor, held = RunMonitor("", query.orders, query.reading), list[pa.RecordBatch]()

@@ -40,6 +40,8 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from crownless.oracle.log_orders.large_run import RunMonitor
 from crownless.oracle.logs.columns import json_line, plain_table, table_of_rows
 from crownless.oracle.logs.quarantine import judge_run
@@ -52,7 +54,6 @@ from .records import JUDGED, Query, Record, data_quality_records, quarantined, r
 from .sources import UNKNOWN_RUN, plain_line, source_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 

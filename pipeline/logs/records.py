@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
 
 from crownless.oracle.classification import ClassifiedRuns
 from crownless.oracle.log_orders.classified import ClassifiedLog, decided
@@ -29,9 +31,6 @@ from crownless.runtime.printable import as_json
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 
 from .sources import UNKNOWN_RUN
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: All records of a log are one table; `record_type` says what a row reports. In files each type has a folder.
 RECORD_SCHEMA = (
@@ -101,14 +100,10 @@ def data_quality_records(run: str | None, found: RunResult) -> Iterator[Record]:
 
 def batch_of(records: Sequence[Record]) -> pa.RecordBatch:
     """The records as one batch."""
-    import pyarrow as pa
-
     return pa.RecordBatch.from_pylist(list(records), schema=_schema())
 
 
 def _schema() -> pa.Schema:
-    import pyarrow as pa
-
     return pa.schema([(name, pa.int64() if name == "rows" else pa.string()) for name in RECORD_FIELDS])
 
 
@@ -140,8 +135,6 @@ def _verdicts_by_monitor(
     rows: NamedRows, monitor: Monitor, runs: Numbers, outcomes: Numbers, query: Query
 ) -> Iterator[pa.RecordBatch]:
     """The records of the verdicts on these runs, all decided by the monitor, by run and order."""
-    import pyarrow as pa
-
     names = rows.named["run"].names
     if query.witnesses == "first":
         shown = np.where(_first_by_name(names, runs, outcomes), outcomes, KEPT)
@@ -185,9 +178,6 @@ def refuse_taken(out: Path) -> None:
 
 def write_records(out: Path, runs: ClassifiedRuns) -> None:
     """Writes the records of these runs as Parquet; the folder appears only when complete."""
-    import pyarrow as pa
-    import pyarrow.dataset as ds
-
     by_type = ds.partitioning(pa.schema([("record_type", pa.string())]), flavor="hive")
     with _finished_folder(out) as folder:
         ds.write_dataset(

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from crownless.oracle.logs.columns import check_columns, json_line, plain_table, plain_types, table_of_rows
 from crownless.oracle.logs.formats import FORMATS, format_of
 from crownless.oracle.logs.json_lines import read_plain_lines
@@ -19,7 +22,6 @@ from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, Row, is_name, object
 from crownless.runtime.errors import BadInput, unknown_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 #: The plain columns, for Spark.
@@ -49,8 +51,6 @@ class Source:
 
     def plain(self) -> DataFrame:
         """The plain rows as a data frame."""
-        import pyarrow as pa
-
         read = self.read
 
         def batches(held: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -183,8 +183,6 @@ def _is_data(file: Path, root: Path) -> bool:
 
 
 def _parquet_files(spark: SparkSession, files: Iterable[Path]) -> Source:
-    import pyarrow.parquet as pq
-
     rows = 0
     groups: list[tuple[str, int]] = []
     for file in files:
@@ -211,9 +209,6 @@ def _parquet_files(spark: SparkSession, files: Iterable[Path]) -> Source:
 
 def _row_groups(groups: list[tuple[str, int]], batches: Batches, *, all_columns: bool = False) -> Iterator[pa.Table]:
     """The row groups with these numbers, with the columns of a log, or all columns."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     for batch in batches:
         for k in batch["id"].to_pylist():
             path, group = groups[k]
@@ -228,14 +223,10 @@ def _row_groups(groups: list[tuple[str, int]], batches: Batches, *, all_columns:
 
 
 def _plain_tables(batches: Batches) -> Iterator[pa.Table]:
-    import pyarrow as pa
-
     return (plain_table(pa.Table.from_batches([batch])) for batch in batches)
 
 
 def _rows_as_text(batches: Batches) -> Iterator[pa.Table]:
-    import pyarrow as pa
-
     for batch in batches:
         table = pa.Table.from_batches([batch])
         clocks = table["clock"].to_pylist() if "clock" in table.schema.names else [None] * len(table)

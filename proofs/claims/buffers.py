@@ -1,7 +1,5 @@
 """The claims of [MF] on the buffer protocol: its lemmas, safety and liveness, and bounded buffers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise

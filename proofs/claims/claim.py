@@ -5,8 +5,6 @@ with `&`: it shows something if each part does, its scope is theirs combined, an
 The policy in docs/errors_in_the_texts.md says which reading decides; `verdict_of` applies it.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

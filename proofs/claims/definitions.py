@@ -1,7 +1,5 @@
 """The claims of [MG] on its definitions: SYNC, bounded delays, and the relations of §4.2."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from crownless.impl.protocols.fifo_sequence import FifoSequence

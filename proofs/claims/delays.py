@@ -5,8 +5,6 @@ that is open at that time is acknowledged. So times bound each other, and z3 rea
 with all runs of the protocol's own code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from heapq import heapify, heappop, heappush

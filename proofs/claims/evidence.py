@@ -3,8 +3,6 @@
 A check or a proof that many claims rest on is computed once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The claims of [SES] on liveness and on the failure of a site, with shortest runs as witnesses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from crownless.impl.protocol import Packet, ProtocolMachine

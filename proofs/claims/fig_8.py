@@ -1,7 +1,5 @@
 """The claims of [MG] on Fig. 8; shortest runs that violate an order, including that of intents; and costs of runs."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The claims of [MG] that no protocol of a given class realizes synchronous order."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from crownless.impl.variants.for_murty_garg import AcknowledgesAtOnce, PlacedAfterwards, ReceiversAsk, SendsAtOnce

@@ -1,7 +1,5 @@
 """The claims of Kuper [Kup] on the matrix protocol of Raynal, Schiper & Toueg."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from itertools import combinations, product

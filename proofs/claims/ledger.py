@@ -1,7 +1,5 @@
 """The ledger of all claims, and their recomputation."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter

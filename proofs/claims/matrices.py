@@ -1,7 +1,5 @@
 """Evidence for claims of [Kup] and [SA]: protocols compared by their guards, and a run shown action by action."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple

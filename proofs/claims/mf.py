@@ -1,7 +1,5 @@
 """The claims of Mattern & Fünfrocken [MF] on the buffer protocol."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from crownless.impl.protocols.rst_before import RstBefore

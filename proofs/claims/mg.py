@@ -1,7 +1,5 @@
 """The claims of Murty & Garg [MG] on synchronous order, and its conditions; those on Fig. 8 are in `fig_8`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from crownless.proofs.induction.evidence import Evidence, fact, found

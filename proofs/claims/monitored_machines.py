@@ -1,7 +1,5 @@
 """Machines whose packets carry their causal past, so that [MG]'s conditions can be checked at each receive."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar, NamedTuple

@@ -1,7 +1,5 @@
 """Evidence about the pairs of [SES]: their number, by the letter and as in `impl`, and single steps proved by z3."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

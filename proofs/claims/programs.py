@@ -1,7 +1,5 @@
 """Evidence about programs and their computations, and about delays and losses in every run."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

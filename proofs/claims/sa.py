@@ -1,7 +1,5 @@
 """The claims of Sánchez & Álvarez [SA] on extra messages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import product

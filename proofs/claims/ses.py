@@ -1,7 +1,5 @@
 """The claims of Schiper, Eggli & Sandoz [SES] on vector pairs; on time and failures: `vector_time`, `failures`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

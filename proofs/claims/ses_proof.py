@@ -1,7 +1,5 @@
 """The claims of [SES] on its times, its example, Fig. 5, and the remarks and counts that its printed proof rests on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Enumerated computations with control messages ([MG] §4.2): the conditions on them, and their crowns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property

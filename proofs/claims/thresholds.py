@@ -1,7 +1,5 @@
 """The claims of [SA] on size: a threshold bounds the number of entries kept and carried."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from itertools import product

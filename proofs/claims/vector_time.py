@@ -1,7 +1,5 @@
 """The claims of [SES] on Lamport's clocks and vector time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 

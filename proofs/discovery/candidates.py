@@ -1,7 +1,5 @@
 """Candidate invariants not refuted so far, and a minimal set from which the others follow."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ its receiver are delivered, the protocol is safe, and the few invariants needed 
 optimal and live, as in `causal_order`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

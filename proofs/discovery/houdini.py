@@ -8,8 +8,6 @@ all things holds of some; so the protocol itself takes the step there, on ints, 
 resulting state is dropped or weakened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

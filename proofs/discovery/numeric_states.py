@@ -4,8 +4,6 @@ Here the protocol takes its steps on ints. Candidate invariants are evaluated in
 the states with which z3 shows that a step does not keep them; the latter need not be reachable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random

@@ -1,7 +1,5 @@
 """Rendering of clauses in the notation of the code, with matching pairs joined."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .templates import Bound, Clause, Context, Literal, Number, Process, Vocabulary

@@ -15,8 +15,6 @@ nothing from one entry to the next), or concatenated from lists; it is never sli
   state, comes from a list of receivers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

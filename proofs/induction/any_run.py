@@ -8,8 +8,6 @@ receiver, its number on its channel, its stamp, and which sends happened before 
 `ASSUMED` lists all assumptions about the environment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple

@@ -11,8 +11,6 @@ The first two rest on an induction: the invariants hold at the start, and every 
 on the second, and on the absence of cycles in happened-before: a message is sent later than those before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The proof of a protocol by z3: the claims shown for every n, their assumptions, and what they rest on."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

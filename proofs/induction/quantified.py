@@ -4,8 +4,6 @@ The parameters after the state are quantified, in order. Their names give their 
 are messages; i, j, k, l, p and q processes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from inspect import signature

@@ -4,8 +4,6 @@ The result is proved of the abstraction, for any number of processes and message
 since its steps are shown to be those of the abstraction (`step_refinement`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ or three processes and in every interleaving. If none of these runs violates any
 rather than the protocol be wrong.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from crownless.impl.channels import Unordered

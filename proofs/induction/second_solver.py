@@ -4,8 +4,6 @@ What z3 finds unsatisfiable is written in SMT-LIB and read by cvc5. Comprehensio
 eliminated first (`arrays`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import z3

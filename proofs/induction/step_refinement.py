@@ -16,8 +16,6 @@ With *at the start* this is a bisimulation, for any number of processes and mess
 abstraction holds of the machine. Assumed: a non-empty queue has an oldest element.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -5,8 +5,6 @@ all entries are. The result contains functions, integers, quantifiers, and entri
 searches that know nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import z3

@@ -12,8 +12,6 @@ Hence a transition has one path, the same in every run. It can build lists from 
 entry; `any_multicast` shows that the results for one, two and three receivers hold for any number.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Grounding: statements about all processes and messages, instantiated for a few, so that z3 need not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple

@@ -15,8 +15,6 @@ redirected to functions of the reader, which inspect the values; each subclass o
 Trusted: that the source is what runs, and that no constant or class changes meanwhile.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import copy

@@ -1,7 +1,5 @@
 """One-line refusals of machines that a proof cannot judge: such a machine is neither proved nor refuted."""
 
-from __future__ import annotations
-
 from typing import NoReturn
 
 from crownless.runtime.errors import BadInput

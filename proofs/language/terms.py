@@ -10,8 +10,6 @@ would be about another protocol. So a machine is never given terms themselves, b
 branched on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ Python collects garbage in whichever thread triggers it, and one thread watches 
 Freed z3 objects are kept until z3 can process them (see `crownless.proofs`); during a query none are freed at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

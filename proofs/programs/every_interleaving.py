@@ -11,8 +11,6 @@ on ints, and the explorer's monitors must report the violation (`ReplayFailed` o
 runs rests on z3 alone. Effort is bounded by z3's count of its steps; where it gives up the verdict is `unknown`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

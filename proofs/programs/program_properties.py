@@ -1,7 +1,5 @@
 """The properties of a program as formulas on its runs: the formula of a run that violates, or reaches, each."""
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise, permutations
 from typing import Any
 

@@ -14,8 +14,6 @@ This covers only protocols of vectors and matrices whose steps send or deliver a
 `why_not_symbolic`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple

@@ -8,8 +8,6 @@ them, since each was itself posted. An input buffer passes messages on in order 
 Self-sends are admitted here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from crownless.impl.protocol import AppEvent

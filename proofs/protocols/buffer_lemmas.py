@@ -5,8 +5,6 @@ is read as: in every run in which y happens, x happens earlier. That is the mean
 all of whose interleavings are runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

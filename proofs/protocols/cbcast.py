@@ -4,8 +4,6 @@ Why it works: VT(p_i) counts the broadcasts of each process that p_i knows: thos
 the first ones of each, so a count determines them, and the vector on m the broadcasts that happened before it.
 """
 
-from __future__ import annotations
-
 import z3
 
 from crownless.impl.protocols.cbcast import Cbcast

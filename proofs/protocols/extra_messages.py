@@ -12,8 +12,6 @@ Clearing a column keeps this, since the message just sent comes after all that i
 waits for the entries, waits for everything before them. It is optimal since each entry is a message before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

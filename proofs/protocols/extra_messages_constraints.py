@@ -12,8 +12,6 @@ for any number of processes and messages, unless finite sorts are given, e.g. to
 - *Theorem 6*, a step: a constraint that is not met counts a message that was sent before, and is not delivered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -15,8 +15,6 @@ that encoding and clearing are uniform beyond `PROCESSES`; code that reads the n
 over them is refused.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 from itertools import product

@@ -13,8 +13,6 @@ The order of acknowledged messages needs only the send condition and the receive
 The text's own proof, by Lemma 4 and Theorem 6, fails as printed (MG13, MG14 in the ledger); this is a different one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@ happened before m's. DELIV_i counts the delivered messages of each process, whic
 the guard requires exactly what causal order requires.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ of all messages sent to it before, hence to know them; and a site knows a messag
 For optimality the pairs must not require more: each entry of a pair is that of a message to this receiver.
 """
 
-from __future__ import annotations
-
 import z3
 
 from crownless.impl.protocols.ses import Ses

@@ -4,8 +4,6 @@ As in `ses`; in addition each copy of a message is for one site, and must carry 
 delivers a copy, the message is one more that the others may still miss.
 """
 
-from __future__ import annotations
-
 import z3
 
 from crownless.impl.protocols.ses_multicast import SesMulticast

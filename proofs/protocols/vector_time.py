@@ -12,8 +12,6 @@ Proved by induction on the run:
   after it is already delivered there, which is a violation of causal order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -7,8 +7,6 @@ where a chain leads from one event to the other.
 z3's answer `unsat` says that there is none of this size: so `none_smaller` certifies that a counterexample is smallest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Any computation, perhaps with control messages, in z3's terms; and cycles of its messages, of any size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import z3

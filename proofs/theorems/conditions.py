@@ -6,8 +6,6 @@ a message before a link that is not strong may be left out. So any crown implies
 strong crown around: its processes would grow at every step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -11,8 +11,6 @@ receiver is another process, since a message to itself counts once in DELIV_i[i]
 delivering, the guard, which is [Kup]'s own argument. The invariant does not imply causal order, nor any delivery.
 """
 
-from __future__ import annotations
-
 from crownless.impl.protocol import Packet
 from crownless.impl.protocols.rst import Rst, State
 from crownless.proofs.induction.theorem import Claim

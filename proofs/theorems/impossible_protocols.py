@@ -13,8 +13,6 @@ such a protocol (`impl.variants.for_murty_garg.ReceiversAsk`). And a receiver th
 nothing more for it ((c) in the proof of Theorem 3).
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import z3

@@ -8,8 +8,6 @@ Smaller: fewer processes, then fewer application messages, then fewer deliveries
 − 1)² entries, since its process's own column is empty; so with three, k = 4 is never exceeded.
 """
 
-from __future__ import annotations
-
 import z3
 
 from crownless.proofs.language.terms import Term

@@ -5,8 +5,6 @@ messages have 2m ends, so up to a number of messages the search is exhaustive. W
 the number of messages is stated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """SYNC of [MG] §2.2 is equivalent to a linearization in which each receive follows its send at once."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import z3

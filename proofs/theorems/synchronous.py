@@ -13,8 +13,6 @@ out, as all three events are on one line (the merging step). The printed proof r
 printed (MG13); this one does without crowns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from itertools import product

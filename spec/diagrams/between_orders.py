@@ -1,7 +1,5 @@
 """The seven orders in one picture, with a smallest computation between neighbours."""
 
-from __future__ import annotations
-
 from xml.etree.ElementTree import Element, SubElement, fromstring
 
 from crownless.spec.computation import Computation

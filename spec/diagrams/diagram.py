@@ -4,8 +4,6 @@ There is one column per process, and time flows down: every arrow leads from a r
 number of rows between, not a duration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Diagrams of computations that show which messages violate an order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Literal

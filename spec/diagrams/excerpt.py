@@ -1,7 +1,5 @@
 """A readable part of a large diagram, with a note on the omitted parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ An arrow is straight, unless it would cross an event of a process in between; th
 suffices, an empty row makes room.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Covered pixels are bits: each row of pixels is one number.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple

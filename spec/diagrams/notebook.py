@@ -1,7 +1,5 @@
 """Diagrams in notebooks, which show an object in the richest form that it offers."""
 
-from __future__ import annotations
-
 from .diagram import Diagram
 from .excerpt import excerpt
 from .svg import in_svg

@@ -3,8 +3,6 @@
 Names are data, never markup or code; the page's own policy admits nothing but its own script and styles.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The shapes of SVG diagrams."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement
 

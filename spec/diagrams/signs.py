@@ -1,7 +1,5 @@
 """The signs of diagrams, each with its meaning."""
 
-from __future__ import annotations
-
 from xml.etree.ElementTree import Element, SubElement
 
 from . import shapes

@@ -1,7 +1,5 @@
 """The look of diagrams and pages, light and dark. No meaning is carried by colour alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

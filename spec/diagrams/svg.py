@@ -3,8 +3,6 @@
 The same diagram gives the same bytes. Ids begin with a hash of the content, so that one page can hold several.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, tostring

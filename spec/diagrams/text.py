@@ -17,8 +17,6 @@ one time. A message that is never received keeps its lane, dotted, to the foot o
 Names are printed by `printable`: escaped, and cut if long; wide characters take two cells, as on a terminal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

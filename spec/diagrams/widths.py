@@ -1,7 +1,5 @@
 """The width of a text in pixels, whatever the font is: an estimate that errs on the wide side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 

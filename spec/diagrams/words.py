@@ -1,7 +1,5 @@
 """Diagrams in words: for screen readers, and for the event under the pointer."""
 
-from __future__ import annotations
-
 from crownless.runtime.printable import printable, some
 
 from .diagram import Diagram, Wait

@@ -3,8 +3,6 @@
 Other arguments of an undocumented type get Python's own error.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Iterable, Mapping

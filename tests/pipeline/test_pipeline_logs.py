@@ -154,6 +154,17 @@ def test_values_of_another_kind_than_most_have_no_place(
     assert f"note: {LOST_UNSEEN}" in " ".join(crownless(*options).out.split())
 
 
+def test_a_quarantined_row_of_no_known_run_is_noted(tmp_path: Path, crownless: Callable[..., Answer]) -> None:
+    lines = random_log(5, 3, holes=False, multicasts=False)
+    whole, cut = (written(tmp_path / name, [*lines, *more]) for name, more in (("a.jsonl", ()), ("b.jsonl", ("{",))))
+    assert "of no known run" not in crownless(whole).out
+    answer = crownless(cut)
+    assert answer.code == 3
+    assert "note: 1 row in quarantine: of no known run; a run that lacks one may be kept" in " ".join(
+        answer.out.split()
+    )
+
+
 # -- one run, clocks ---------------------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,6 @@
 A verb is imported when it is used, since some of their libraries take long to import.
 """
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Sequence

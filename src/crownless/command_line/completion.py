@@ -1,7 +1,5 @@
 """Shell completion of protocol names, in addition to verbs and options. See docs/command_line.md."""
 
-from __future__ import annotations
-
 import click
 from click.shell_completion import CompletionItem
 

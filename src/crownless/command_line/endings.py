@@ -3,8 +3,6 @@
 It imports little, so that failures while the rest is imported end in the same way.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import platform

@@ -3,8 +3,6 @@
 Each parameter that names a file has a type of this module, which compares it with those before it.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,11 +1,5 @@
 """The options for reading event logs, the same for every verb that reads them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar
-
 import click
 
 from crownless.command_line.file_options import InputFile
@@ -15,80 +9,76 @@ from crownless.oracle.logs.reader import subjects
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
+from .options import grouped
 
 #: At most this many runs are named if one must be chosen.
 RUNS_NAMED = 3
 
 
-def with_log_options(verb: Verb) -> Verb:
-    """Gives a verb these options; it is called with them as `log`."""
+def _log_options(
+    form: Format | None,
+    columns: tuple[str, ...],
+    kinds: tuple[str, ...],
+    pattern: str | None,
+    order_by: str | None,
+    mapping: str | None,
+) -> LogOptions:
+    known = read_mapping(mapping) if mapping is not None else LogOptions()
+    given = _pairs("--column", "NAME=THEIRS", "message=msg_id", columns)
+    theirs = {name: of for name, of in known.columns.items() if name != "index" or order_by is None}
+    return LogOptions(
+        form,
+        {**theirs, **given},
+        {**known.kinds, **_pairs("--kind", "THEIRS=KIND", "recv=deliver", kinds)},
+        pattern,
+        order_by=order_by or (None if "index" in given else known.order_by),
+    )
 
-    @click.option(
+
+#: These options, as `log`.
+with_log_options = grouped(
+    "log",
+    "form columns kinds pattern order_by mapping",
+    _log_options,
+    click.option(
         "--format",
         "form",
         type=click.Choice(FORMATS),
         help="The format of the logs, where their names do not say it, as of standard input.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--column",
         "columns",
         multiple=True,
         metavar="NAME=THEIRS",
         help="What a log calls a column, such as message=msg_id (repeatable).",
-    )
-    @click.option(
+    ),
+    click.option(
         "--kind",
         "kinds",
         multiple=True,
         metavar="THEIRS=KIND",
         help="What a log calls a kind of event, such as recv=deliver (repeatable).",
-    )
-    @click.option(
+    ),
+    click.option(
         "--order-by",
         metavar="COLUMN",
         help="Order each process's events by this column (numbers or ISO 8601 times), or by 'line', not by 'index'.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--mapping",
         type=InputFile(),
         metavar="FILE",
         help="TOML or JSON that says it all: 'order_by', and the tables 'columns' and 'kinds'.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--pattern",
         metavar="REGEX",
         help="In ShiViz logs: the message in an event's text, with the groups send, to, deliver and from.",
-    )
-    @wraps(verb)
-    def with_them(
-        *arguments: Any,
-        form: Format | None,
-        columns: tuple[str, ...],
-        kinds: tuple[str, ...],
-        pattern: str | None,
-        order_by: str | None,
-        mapping: str | None,
-        **options: Any,
-    ) -> Any:
-        known = read_mapping(mapping) if mapping is not None else LogOptions()
-        given = _pairs("--column", "NAME=THEIRS", "message=msg_id", columns)
-        theirs = {name: of for name, of in known.columns.items() if name != "index" or order_by is None}
-        log = LogOptions(
-            form,
-            {**theirs, **given},
-            {**known.kinds, **_pairs("--kind", "THEIRS=KIND", "recv=deliver", kinds)},
-            pattern,
-            order_by=order_by or (None if "index" in given else known.order_by),
-        )
-        return verb(*arguments, log=log, **options)
-
-    return with_them  # type: ignore[return-value]  # its options are added, which no type states
-
-
-def with_run(verb: Verb) -> Verb:
-    """Gives a verb `--run`; it is called with its value as `chosen`."""
-    return click.option("--run", "chosen", metavar="NAME", help="Of a log with several runs: this one.")(verb)
+    ),
+)
+#: The option `--run`, as `chosen`.
+with_run = click.option("--run", "chosen", metavar="NAME", help="Of a log with several runs: this one.")
 
 
 def _pairs(option: str, form: str, example: str, given: tuple[str, ...]) -> dict[str, str]:

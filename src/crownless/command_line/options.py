@@ -1,7 +1,5 @@
 """Options that several verbs share, each defined once: limits, parameters of a protocol."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from functools import wraps

@@ -4,8 +4,6 @@ Everything that a verb prints goes through this module or `endings.say`, which l
 the terminal.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Diagrams as files: one as SVG, or all of them on one HTML page."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The options with which verbs that find violations write reports, traces and diagrams of them to files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

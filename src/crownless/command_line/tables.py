@@ -1,7 +1,5 @@
 """Tables that fit the terminal: cells are wrapped, and never cut off."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The run with which a page begins unless one is requested: a run worth stepping through."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple

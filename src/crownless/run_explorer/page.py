@@ -1,7 +1,5 @@
 """The page of the run explorer: one file, which needs no server and no network."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import sha256
 from html import escape

@@ -1,7 +1,5 @@
 """The run explorer on loopback: the same page, with further states loaded as they are reached."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import sys

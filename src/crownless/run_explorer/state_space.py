@@ -5,8 +5,6 @@ Nodes are numbered as they are reached; 0 is the initial one. Everything else is
 number.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The subjects of the run explorer: a protocol, a saved run of one, or a computation in all its linearizations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple

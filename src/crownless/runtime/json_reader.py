@@ -4,8 +4,6 @@ A schema is a type that msgspec knows, usually a `msgspec.Struct`: values have e
 range, keys that the schema does not name are ignored, and the last one counts if a key is given twice.
 """
 
-from __future__ import annotations
-
 import re
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Memory: how much is in use, how much is left, and Python's garbage collector held off."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ forges a line of output, characters that take no room. All of these are printed 
 JSON output keeps names as they are, and escapes them as JSON does.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

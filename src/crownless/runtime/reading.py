@@ -1,7 +1,5 @@
 """Text from a file, standard input or a pipe."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

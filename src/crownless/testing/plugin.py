@@ -4,8 +4,6 @@ It looks for answers of crownless among the values of the failed assertion, and 
 nothing from crownless: a test suite that does not use it pays nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`crownless check`: a protocol's order, delivery and progress, over every interleaving within a bound."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Callable, Sequence

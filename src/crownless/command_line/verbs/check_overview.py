@@ -1,7 +1,5 @@
 """The output of `crownless check` for several checks: a row each as soon as it is known, then one sentence."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The output of `crownless check` for one check: its runs, its scope, each property, and the verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """`crownless claims`: every claim of the five texts, with its verdict, scope and evidence, recomputed."""
 
-from __future__ import annotations
-
 import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say

@@ -1,7 +1,5 @@
 """The ledger as an HTML page: every claim with its verdict, its scope, and drawings of its evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from html import escape
 

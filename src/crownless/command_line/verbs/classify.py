@@ -1,8 +1,6 @@
 """`crownless classify`: the orders that a computation or an event log keeps, with a witness for each broken one."""
 
 # ruff: noqa: RUF009  (the fields of the options are made by a function)
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace

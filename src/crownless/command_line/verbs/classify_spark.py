@@ -77,6 +77,9 @@ def classify_on_spark(options: ClassifyOptions) -> int:
                 judged.records.write.partitionBy("record_type").parquet(out)
                 judged = LogResult(judged.count, spark.read.schema(judged.records.schema).parquet(out))
             facts = _facts(dataset, judged, query, options.log.notes)
+            if not options.one_run and (unnamed := judged.quarantine.where("run IS NULL").count()):
+                of_any = f"{some(unnamed, 'row')} in quarantine: of no known run; a run that lacks one may be kept here"
+                facts["notes"].append(of_any)
             if out is None:
                 judged.records.unpersist()
     if part.reason is not None:

@@ -1,7 +1,5 @@
 """`crownless conform`: the order that an external implementation keeps, over every schedule within a bound."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, redirect_stdout

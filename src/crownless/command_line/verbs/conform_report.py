@@ -1,7 +1,5 @@
 """The output of `crownless conform`: runs that show violations, a verdict on each order, and facts about the nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.text import Text

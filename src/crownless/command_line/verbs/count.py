@@ -1,7 +1,5 @@
 """`crownless count`: the number of complete computations in each order."""
 
-from __future__ import annotations
-
 import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN

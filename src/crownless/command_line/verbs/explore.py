@@ -1,7 +1,5 @@
 """`crownless explore`: a browser page for stepping through runs."""
 
-from __future__ import annotations
-
 import time
 from contextlib import ExitStack
 from typing import Any

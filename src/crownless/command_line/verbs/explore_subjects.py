@@ -1,7 +1,5 @@
 """The subjects of `crownless explore`: a protocol, nodes, a run of either, a computation, or a log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace

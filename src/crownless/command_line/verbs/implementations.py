@@ -1,7 +1,5 @@
 """Implementations on the command line: `FILE.py:CLASS`, or a command after `--`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from re import Pattern

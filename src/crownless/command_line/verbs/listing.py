@@ -1,7 +1,5 @@
 """`crownless list`: protocols, orders, channels, bundled files and other names."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches

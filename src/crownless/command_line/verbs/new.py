@@ -1,7 +1,5 @@
 """`crownless new`: templates for a protocol, and for an adapter to an implementation in one of several languages."""
 
-from __future__ import annotations
-
 import keyword
 import shlex
 from importlib.resources import files

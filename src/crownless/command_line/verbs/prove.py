@@ -1,7 +1,5 @@
 """`crownless prove`: z3's proofs for every number of processes and messages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """`crownless realize`: the complete computations that a protocol can generate, and the order they form."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import redirect_stdout
 from typing import Any

@@ -1,7 +1,5 @@
 """`crownless vectors`: test vectors for implementations that read files instead of being driven."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator
@@ -13,7 +11,7 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, say
 from crownless.command_line.file_options import OutputFile, cannot_be_written
-from crownless.command_line.options import Verb, with_limits, with_output
+from crownless.command_line.options import Verb, with_limits, with_output, within
 from crownless.command_line.output import print_json
 from crownless.model_check.check.vectors import ORDERS_OF_VECTORS
 from crownless.model_check.check.vectors import vectors as vectors_of
@@ -21,7 +19,7 @@ from crownless.model_check.search.counting import MOST_MESSAGES, MOST_PROCESSES
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import as_json as as_json_text
-from crownless.spec.enumeration import SENDS
+from crownless.spec.enumeration import known_sends
 
 #: The number of vectors between two checks of the limits.
 EVERY = 256
@@ -50,14 +48,11 @@ def vectors(
 
     Exit codes: 0 all are written, 2 bad usage, 3 a limit was reached: only the first ones are written.
     """
-    for option, given, most in (("-n", processes, MOST_PROCESSES), ("-m", messages, MOST_MESSAGES)):
-        if not 1 <= given <= most:
-            raise BadInput(f"{option} {given}: not 1 to {most}", hint="3 is a good start")
+    within("-n", processes, MOST_PROCESSES)
+    within("-m", messages, MOST_MESSAGES)
     if order not in ORDERS_OF_VECTORS:
         raise unknown_name("order of vectors", order, ORDERS_OF_VECTORS)
-    kind = next((known for known in SENDS if known == sends), None)
-    if kind is None:
-        raise unknown_name("kind of sends", sends, SENDS)
+    kind = known_sends(sends)
     if as_json and out is not None:
         raise BadInput("--json and --out: the lines of --out are JSON already", hint="leave one of them out")
     found, stopped, began = vectors_of(order, processes, messages, kind), None, time.monotonic()

@@ -1,0 +1,1 @@
+# A stand-in: the adapter loads it, and nothing is in it.
