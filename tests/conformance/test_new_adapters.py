@@ -56,6 +56,7 @@ def test_an_adapter_as_written_keeps_just_the_order_of_its_channel(language: str
     found = cr.conform(node, 2, 2)
     assert (found.verdict, found.takes_replies) == ("holds", True)
     assert found["delivers-all"].verdict == "holds"
+    assert found.realization is not None
     assert found.realization.equals == "asynchronous"
     assert cr.conform(node, 2, 2, channel="fifo", orders=["fifo"], replies=0).verdict == "holds"
 
