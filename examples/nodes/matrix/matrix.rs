@@ -6,9 +6,7 @@
 //!
 //! Wrong is --own-column: only the column of the receiver travels, and nobody learns of messages to third processes.
 
-mod adapter;
-
-use adapter::{Node, Port};
+use std::{collections::VecDeque, io};
 
 type Counts = Vec<Vec<u32>>;
 
@@ -18,7 +16,7 @@ struct Packet {
     message: String,
 }
 
-struct Matrix {
+struct Node {
     me: usize,
     /// `sent[k][j]`: the messages that k has sent to j, as far as is known here.
     sent: Counts,
@@ -26,16 +24,18 @@ struct Matrix {
     delivered: Vec<u32>,
     waiting: Vec<Packet>,
     own_column: bool,
+    replies: Replies,
 }
 
-impl Matrix {
-    fn new(me: usize, n: usize, own_column: bool) -> Self {
-        Matrix {
+impl Node {
+    fn new(me: usize, n: usize) -> Self {
+        Node {
             me,
             sent: vec![vec![0; n]; n],
             delivered: vec![0; n],
             waiting: Vec::new(),
-            own_column,
+            own_column: std::env::args().any(|argument| argument == "--own-column"),
+            replies: Replies::new(),
         }
     }
 
@@ -53,7 +53,7 @@ impl Matrix {
         (0..self.delivered.len()).all(|k| packet.stamp[k][self.me] <= self.delivered[k])
     }
 
-    fn take(&mut self, mut packet: Packet, port: &mut Port) {
+    fn take(&mut self, mut packet: Packet) {
         self.delivered[packet.from] += 1;
         packet.stamp[packet.from][self.me] += 1; // it counted what came before, and now this one too
         for (row, counts) in self.sent.iter_mut().zip(&packet.stamp) {
@@ -61,17 +61,18 @@ impl Matrix {
                 *known = count.max(*known);
             }
         }
-        port.deliver(&packet.message, self); // last, since the application may send from there
-    }
-}
-
-impl Node for Matrix {
-    fn on_send(&mut self, to: usize, message: &str, port: &mut Port) {
-        port.transmit(to, &format!("{} {message}", self.stamp_for(to)));
-        self.sent[self.me][to] += 1;
+        self.deliver(&packet.message); // last, since the application may send from there
     }
 
-    fn on_packet(&mut self, from: usize, body: &str, port: &mut Port) {
+    fn on_send(&mut self, to: &[usize], message: &str) {
+        let stamps: Vec<_> = to.iter().map(|&j| self.stamp_for(j)).collect();
+        for (&j, stamp) in to.iter().zip(stamps) {
+            transmit(j, &format!("{stamp} {message}"));
+            self.sent[self.me][j] += 1;
+        }
+    }
+
+    fn on_packet(&mut self, from: usize, body: &str) {
         let (rows, message) = body.split_once(' ').expect("a stamp and a message");
         let count = |word: &str| word.parse().expect("a count");
         let read = |row: &str| row.split(',').map(count).collect();
@@ -84,12 +85,48 @@ impl Node for Matrix {
         // Each delivery may let through another one.
         while let Some(ready) = self.waiting.iter().position(|held| self.is_ready(held)) {
             let packet = self.waiting.remove(ready);
-            self.take(packet, port);
+            self.take(packet);
+        }
+    }
+}
+
+// ---- The lines that crownless reads and writes. Nothing below needs a change. ----
+
+/// What the application will send from inside deliveries.
+type Replies = VecDeque<(Vec<usize>, String)>;
+
+fn transmit(to: usize, body: &str) {
+    println!("packet {to} {body}");
+}
+
+impl Node {
+    fn deliver(&mut self, message: &str) {
+        println!("deliver {message}");
+        if let Some((to, reply)) = self.replies.pop_front() {
+            self.on_send(&to, &reply);
         }
     }
 }
 
 fn main() {
-    let own_column = std::env::args().any(|argument| argument == "--own-column");
-    adapter::run(|me, n| Matrix::new(me, n, own_column));
+    let number = |word: &str| word.parse::<usize>().expect("a number");
+    let numbers = |words: &str| words.split(',').map(number).collect::<Vec<_>>();
+    let mut node = Node::new(0, 1);
+    for line in io::stdin().lines().map_while(Result::ok) {
+        match line.splitn(3, ' ').collect::<Vec<_>>()[..] {
+            ["init", me, n] => {
+                node = Node::new(number(me), number(n));
+                println!("ok replies");
+                continue;
+            }
+            ["reply", to, message] => {
+                node.replies.push_back((numbers(to), message.to_owned()));
+                continue; // not an input yet, so that it has no answer
+            }
+            ["send", to, message] => node.on_send(&numbers(to), message),
+            ["packet", from, body] => node.on_packet(number(from), body),
+            _ => panic!("this adapter has nothing for {line}"),
+        }
+        println!("ok");
+    }
 }
