@@ -1,0 +1,2 @@
+package net.sf.appia.core;
+public class AppiaEventException extends Exception {}

@@ -1,0 +1,5 @@
+package net.sf.appia.core;
+public class Layer {
+    protected Class<?>[] evAccept, evProvide;
+    public Session createSession() { return null; }
+}

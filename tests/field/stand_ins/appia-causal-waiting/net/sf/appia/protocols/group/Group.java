@@ -1,0 +1,2 @@
+package net.sf.appia.protocols.group;
+public record Group(String name) {}

@@ -1,0 +1,2 @@
+package net.sf.appia.protocols.group.sync;
+public class BlockOk {}

@@ -1,0 +1,3 @@
+module dist
+
+go 1.19

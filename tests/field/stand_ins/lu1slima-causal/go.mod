@@ -1,0 +1,3 @@
+module SD
+
+go 1.19

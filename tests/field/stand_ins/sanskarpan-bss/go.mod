@@ -1,0 +1,3 @@
+module github.com/DistributedClocks/vectorclock-system
+
+go 1.19
