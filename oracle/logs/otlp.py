@@ -25,8 +25,8 @@ import msgspec
 
 from crownless.oracle.log_orders.uncertain import Unordered, all_but
 from crownless.runtime.errors import BadInput
-from crownless.runtime.json_reader import decode_json
 from crownless.runtime.printable import printable_name
+from crownless.runtime.reading import decode_json
 
 from .converted import ConvertedLog, few
 from .formats import LogOptions
