@@ -1,10 +1,8 @@
-// Drives BasicBroadcast, EagerReliableBroadcast and WaitingCRB of distributed_systems_advanced_id2203, one above the other.
-import java.io._
+// Drives WaitingCRB over EagerReliableBroadcast over BasicBroadcast of distributed_systems_advanced_id2203.
 import scala.collection.mutable
 
 // In the place of Kompics: events are handled one at a time, those of a node in the order triggered.
-trait KompicsEvent extends Serializable
-case class Init[C](values: Any*)
+trait KompicsEvent; case class Init[C](values: Any*)
 class Port { var handler: PartialFunction[KompicsEvent, Unit] = PartialFunction.empty; var other: Port = this
   def uponEvent(handler: PartialFunction[KompicsEvent, Unit]) { this.handler = handler } }
 class ComponentDefinition { type ListBuffer[A] = mutable.ListBuffer[A]; val ListBuffer = mutable.ListBuffer
@@ -32,22 +30,29 @@ case class Text(text: String) extends KompicsEvent
 
 class Adapter(val me: Address, all: Set[Address]) {
   val (top, bottom) = (new Port, new Port)
-  val beb = new BasicBroadcast(Init(me, all)); val rb = new EagerReliableBroadcast(Init(me)); val crb = new WaitingCRB(Init(me, all))
-  for ((a, b) <- Seq(bottom -> beb.pLink, beb.beb -> rb.beb, rb.rb -> crb.rb, crb.crb -> top)) { a.other = b; b.other = a }
+  val (beb, rb) = (new BasicBroadcast(Init(me, all)), new EagerReliableBroadcast(Init(me)))
+  val crb = new WaitingCRB(Init(me, all))
+  for ((one, two) <- Seq(bottom -> beb.pLink, beb.beb -> rb.beb, rb.rb -> crb.rb, crb.crb -> top)) {
+    one.other = two; two.other = one
+  }
   top uponEvent { case CRB_Deliver(_, Text(text)) => println("deliver " + text) }
   bottom uponEvent {
     case PL_Send(`me`, event) => Adapter.events += PL_Deliver(me, event) -> bottom
-    case PL_Send(to, event) => val bytes = new ByteArrayOutputStream; new ObjectOutputStream(bytes).writeObject(event)
-      println("packet " + to.process + " " + bytes.toByteArray.map("%02x" format _).mkString) }
+    case PL_Send(to, BEB_Broadcast(RB_Broadcast(DataMessage(clock, Text(text))))) =>
+      println(s"packet ${to.process} $text " + (0 until all.size).map(k => clock.counts(Address(k))).mkString(" "))
+  }
 }
 object Adapter extends App {
   val events = mutable.Queue[(KompicsEvent, Port)]()
-  var node: Adapter = null
+  var node: Adapter = _
   for (words <- io.Source.stdin.getLines.map(_.split(" "))) {
     if (words(0) == "init") node = new Adapter(Address(words(1).toInt), (0 until words(2).toInt).map(Address).toSet)
     if (words(0) == "send") events += CRB_Broadcast(Text(words(2))) -> node.top
-    if (words(0) == "packet") { val in = new ByteArrayInputStream(words(2).grouped(2).map(Integer.parseInt(_, 16).toByte).toArray)
-      events += PL_Deliver(Address(words(1).toInt), new ObjectInputStream(in).readObject.asInstanceOf[KompicsEvent]) -> node.bottom }
+    if (words(0) == "packet") {
+      val clock = VectorClock(words.drop(3).zipWithIndex.map { case (count, k) => Address(k) -> count.toInt }.toMap)
+      val event = BEB_Broadcast(RB_Broadcast(DataMessage(clock, Text(words(2)))))
+      events += PL_Deliver(Address(words(1).toInt), event) -> node.bottom
+    }
     while (events.nonEmpty) { val (event, port) = events.dequeue; port.other.handler.lift(event) }
     println("ok")
   }
