@@ -87,11 +87,7 @@ class Unordered(Channel):
         return [(packet, False) for packet in flight]
 
     def arrivals(self, flight: Flight) -> Iterable[Arrival]:
-        return [
-            (packet, flight[:place] + flight[place + 1 :], None, ())
-            for place, packet in enumerate(flight)
-            if not place or flight[place - 1] != packet
-        ]
+        return [(packet, rest, None, ()) for packet, rest in _each(flight)]
 
 
 class Fifo(Channel):

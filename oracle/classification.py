@@ -20,7 +20,7 @@ from crownless.runtime.printable import in_brackets, printable, printable_name, 
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
-from crownless.spec.dataframes import data_frame
+from crownless.spec.dataframes import DataFrame, data_frame
 from crownless.spec.delivery_disorder import ProcessSummary, summaries
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
@@ -28,8 +28,6 @@ from crownless.spec.drawn import Drawn
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from crownless.oracle.log_orders.complete import Delivery
     from crownless.oracle.log_orders.context import Context
 
@@ -186,7 +184,7 @@ class Classification(Drawn, Mapping[str, Verdict]):
         """True if there is a violation to be shown."""
         return any(verdict.shows_violation for verdict in self.verdicts)
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """One row per order: `order`, `verdict`, and the reason in one line."""
         return data_frame({"order": one.order, "verdict": one.outcome, "because": one.because} for one in self.verdicts)
 

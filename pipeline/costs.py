@@ -7,8 +7,6 @@ On Spark each simulation is a task, the most expensive first. Remote executors n
 or ``--py-files crownless.whl``.
 """
 
-from __future__ import annotations
-
 import os
 import time
 import uuid
@@ -78,7 +76,7 @@ def _simulated(row: Row) -> Row:
     return {**row, **asdict(simulate(experiment_of(row)))}
 
 
-def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> Iterator[Row]:
+def _on_spark(spark: "SparkSession", rows: Sequence[Row]) -> Iterator[Row]:
     def effort(row: Row) -> int:
         """Proportional to the estimated cost of a simulation."""
         return int(row["messages"]) * int(row["processes"]) ** 2

@@ -6,8 +6,6 @@ Java; it runs without that module, with the machine's Java or else the wheel's, 
 (`PYSPARK_GATEWAY_PORT`). With the user's own Spark (`SPARK_HOME`, or started by spark-submit) none of this is done.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import re
@@ -19,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
@@ -34,6 +32,9 @@ if TYPE_CHECKING:
 START_TIMEOUT = 120
 #: The oldest Java version that Spark supports.
 MIN_JAVA = 17
+
+#: Seconds between two reports of progress.
+POLL_INTERVAL = 0.5
 
 #: Options of Java when it is started here. In a short job Java spends most time on JIT compilation and on garbage
 #: collection with many threads. If tasks in Python do the work, its quick compiler is enough; if Java processes the
@@ -57,7 +58,7 @@ ON_THIS_MACHINE = {
 _own_gateway: list[subprocess.Popen[bytes]] = []
 
 
-def session(master: str | None = None, *, rows_in_java: bool = True, **settings: str) -> SparkSession:
+def session(master: str | None = None, *, rows_in_java: bool = True, **settings: str) -> "SparkSession":
     """The current session, unchanged, or a new one; raises `BadInput` if Spark is not installed, does not start, or
     runs on another master than requested.
 
@@ -138,7 +139,7 @@ def root_cause(problem: Exception) -> str:
     return next(iter([*by_python[-1:], *by_java, *lines]))
 
 
-def _check_master(current: SparkSession, master: str | None) -> None:
+def _check_master(current: "SparkSession", master: str | None) -> None:
     runs_on = current.conf.get("spark.master", None)
     if master is not None and runs_on is not None and master != runs_on:
         raise BadInput(f"--master {master}: there is a session already, on {runs_on}", hint="stop it, or use that one")
@@ -223,3 +224,35 @@ def _connection(output: bytes) -> tuple[int, str]:
     """The port and its secret: two numbers of four bytes, then text."""
     port, length = struct.unpack(">ii", output[:8])
     return port, output[8 : 8 + length].decode()
+
+
+@contextmanager
+def task_progress(spark: "SparkSession", report: Callable[[str], None] | None) -> Iterator[None]:
+    """Within it `report` receives, every `POLL_INTERVAL`, the number of finished tasks of the running stages.
+
+    Without a status tracker, as in a Spark Connect session, there are no reports.
+    """
+    try:
+        tracker = spark.sparkContext.statusTracker()
+    except Exception:  # of several kinds
+        tracker = None
+    if report is None or tracker is None:
+        yield
+        return
+    ended = threading.Event()
+
+    def poll() -> None:
+        while not ended.wait(POLL_INTERVAL):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            known = [stage for stage in stages if stage is not None]
+            if known:
+                done, tasks = sum(each.numCompletedTasks for each in known), sum(each.numTasks for each in known)
+                report(f"{done:,} of {tasks:,} tasks")
+
+    thread = threading.Thread(target=poll, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

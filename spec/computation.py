@@ -22,14 +22,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import in_brackets
 
-from .dataframes import data_frame
+from .dataframes import DataFrame, Graph, data_frame
 from .drawn import Drawn
 from .graphs import lightest_path, strong_components
 
 if TYPE_CHECKING:
-    import networkx as nx
-    import pandas as pd
-
     from crownless.spec.diagrams.diagram import Diagram
 
 Kind = Literal["send", "receive", "internal"]
@@ -117,19 +114,19 @@ class Computation(Drawn):
 
         yield diagram_of(self, highlight=highlight)
 
-    def to_networkx(self) -> nx.DiGraph[int]:
+    def to_networkx(self) -> Graph:
         """The graph of immediate steps: nodes are events, with `process`, `kind` and `message`; edges lead from each
         event to the next on its line, and from a send to its receives. Happened-before is its transitive closure.
         """
         import networkx as nx
 
-        graph: nx.DiGraph[int] = nx.DiGraph()
+        graph: Graph = nx.DiGraph()
         for e, row in enumerate(self._rows()):
             graph.add_node(e, **row)
         graph.add_edges_from((e, f) for e, targets in enumerate(self.immediate_successors()) for f in targets)
         return graph
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """One row per event, in an order that happened-before allows: `process`, `index`, `kind`, `message`."""
         rows = self._rows()
         return data_frame({**rows[e], "index": e - self.first_event[self.process_of[e]]} for e in self.linearization)[

@@ -1,6 +1,4 @@
-"""Results as pandas data frames; pandas is imported at first use."""
-
-from __future__ import annotations
+"""Results as pandas data frames and networkx graphs; both libraries are imported at first use."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,10 +6,16 @@ from typing import TYPE_CHECKING, Any
 from crownless.runtime.errors import BadInput
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import networkx as nx
+    from pandas import DataFrame as DataFrame
+
+    Graph = nx.DiGraph[int]
+    StateGraph = nx.MultiDiGraph[int]
+else:
+    DataFrame = Graph = StateGraph = Any
 
 
-def data_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+def data_frame(rows: Iterable[Mapping[str, Any]]) -> DataFrame:
     """A data frame of these rows; raises `BadInput` if pandas is not installed."""
     try:
         import pandas as pd

@@ -1,7 +1,5 @@
 """Objects with diagrams: notebooks show the first one beside the text, and `cr.draw` draws all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +12,17 @@ class Drawn:
 
     titled = False
 
-    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+    def diagrams(self, highlight: str | None = None) -> "Iterator[Diagram]":
         """All its diagrams. A violation of the order `highlight` stands out; by default the object's own violation,
         with 'none' nothing.
         """
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """The forms for notebooks."""
-        from crownless.spec.diagrams.notebook import mimebundle  # which needs what is drawn
+        """The forms for notebooks, by their media types: text, and a diagram if there is one."""
+        from crownless.spec.diagrams.excerpt import excerpt  # which needs what is drawn
+        from crownless.spec.diagrams.svg import in_svg
 
-        return mimebundle(str(self), next(self.diagrams(), None))
+        diagram = next(self.diagrams(), None)
+        drawn = {} if diagram is None else {"image/svg+xml": in_svg(excerpt(diagram))}
+        return {"text/plain": str(self), **drawn}

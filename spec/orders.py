@@ -33,12 +33,10 @@ total order at once, of broadcasts to all and of broadcasts to all others (the t
 **Internal events** do not count: no order depends on them, not even synchronous order of a message to oneself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from crownless.runtime.errors import BadInput, Undecided, unknown_name
 from crownless.runtime.printable import in_brackets, printable
@@ -46,11 +44,9 @@ from crownless.runtime.printable import in_brackets, printable
 from . import by_graph
 from .by_graph import Procedure
 from .computation import Computation
+from .diagrams.diagram import Diagram
 from .drawn import Drawn
 from .witnesses import Witness
-
-if TYPE_CHECKING:
-    from crownless.spec.diagrams.diagram import Diagram
 
 UnreceivedPolicy = Literal["lost", "pending"]
 

@@ -1,11 +1,9 @@
 """The result of a check: a verdict for each property, a run for each violation, counts, and their scope."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from crownless.impl.protocol import COPIES, ProtocolMachine, is_arrival
 from crownless.impl.registry import is_bundled
@@ -28,16 +26,12 @@ from crownless.model_check.system.properties import (
 from crownless.runtime.ending import INTERRUPTED
 from crownless.runtime.errors import NoSuchName, Undecided, no_such_name
 from crownless.runtime.printable import in_brackets, printable, some
-from crownless.spec.dataframes import data_frame
+from crownless.spec.dataframes import DataFrame, StateGraph, data_frame
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
 
 from .exports import Suite
 from .request import ResolvedCheck, rendered_setting
-
-if TYPE_CHECKING:
-    import networkx as nx
-    import pandas as pd
 
 Outcome = Literal["holds", "violated", "unknown"]
 
@@ -151,7 +145,7 @@ class CheckResult(Drawn):
     def _found(self) -> list[tuple[str, Run | None]]:
         return [(name, line.run) for name, line in self.violations.items()]
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """A row per property: `property`, `kind`, `verdict`, the length of the run that shows it, `note`."""
         return data_frame(
             {
@@ -173,7 +167,7 @@ class CheckResult(Drawn):
         """Every reachable state, the nearest first, by a new search."""
         return reachable(self.check.system())
 
-    def to_networkx(self) -> nx.MultiDiGraph[int]:
+    def to_networkx(self) -> StateGraph:
         """The state graph, by a new search; see `reachable.state_graph`."""
         return state_graph(self.check.system())
 

@@ -1,7 +1,5 @@
 """Verdicts for other tools: JUnit and SARIF for continuous integration, and runs as ITF traces for model checkers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -21,7 +19,7 @@ class Suite(NamedTuple):
     """The verdicts on one subject: a protocol, by its name or as `file.py:Class`, or an implementation."""
 
     subject: str
-    lines: Sequence[PropertyResult]
+    lines: "Sequence[PropertyResult]"
     seconds: float
 
 

@@ -1,7 +1,5 @@
 """The request of a check, and the same with every name, default and bound resolved."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -92,7 +90,7 @@ class Check:
         """The protocol's name in reports."""
         return name_of(self.kind)
 
-    def resolve(self) -> ResolvedCheck:
+    def resolve(self) -> "ResolvedCheck":
         """The check with every name and default resolved; raises `BadInput` for an unknown name, and `NotApplicable`
         if the request does not apply to this protocol.
         """

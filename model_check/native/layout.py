@@ -1,7 +1,5 @@
 """The layout of a row: the bits of its words that hold each of its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,7 +18,7 @@ class Shape(NamedTuple):
     cells: int
     packets: int
 
-    def joined(self, other: Shape) -> Shape:
+    def joined(self, other: "Shape") -> "Shape":
         """The least shape with room for both."""
         return Shape(*map(max, self, other))
 

@@ -133,6 +133,13 @@ def note(buffers: kernels.Buffers, kind: int, major: int, minor: int) -> None:
 
 
 @inlined
+def added(moves: Any, count: int, kind: int, o: int, s: int, p: int) -> int:
+    """Appends a move; returns how many there are now."""
+    moves[count, 0], moves[count, 1], moves[count, 2], moves[count, 3] = kind, o, s, p
+    return count + 1
+
+
+@inlined
 def list_moves(
     numbers: Any, used: int, handing: bool, space: kernels.Space, buffers: kernels.Buffers, moves: Any
 ) -> tuple[int, int, bool]:
@@ -162,11 +169,7 @@ def list_moves(
                 what |= 1 if takes_anything else 3
             else:
                 what |= 2
-            moves[count, 0] = kernels.OWN_STEP
-            moves[count, 1] = o
-            moves[count, 2] = 0
-            moves[count, 3] = p
-            count += 1
+            count = added(moves, count, kernels.OWN_STEP, o, 0, p)
     for s in range(used):
         slot = numbers[first + s] - 1
         mark, rest = slot & 1, slot >> 1
@@ -209,30 +212,14 @@ def list_moves(
                 for o in range(entry >> 21, (entry >> 21) + ((entry >> 1) & 0xFFFFF)):
                     taken_in = True
                     what |= 2
-                    moves[count, 0] = kernels.ARRIVAL
-                    moves[count, 1] = o
-                    moves[count, 2] = s
-                    moves[count, 3] = p
-                    count += 1
+                    count = added(moves, count, kernels.ARRIVAL, o, s, p)
         if channel == kernels.FIFO and not mark and not taken_in:
             what |= 2
-            moves[count, 0] = kernels.WAIT
-            moves[count, 1] = -1
-            moves[count, 2] = s
-            moves[count, 3] = p
-            count += 1
+            count = added(moves, count, kernels.WAIT, -1, s, p)
         if channel == kernels.LOSSY:
-            moves[count, 0] = kernels.LOSE
-            moves[count, 1] = -1
-            moves[count, 2] = s
-            moves[count, 3] = p
-            count += 1
+            count = added(moves, count, kernels.LOSE, -1, s, p)
         if channel == kernels.DUPLICATING and not mark:
-            moves[count, 0] = kernels.DUPLICATE
-            moves[count, 1] = -1
-            moves[count, 2] = s
-            moves[count, 3] = p
-            count += 1
+            count = added(moves, count, kernels.DUPLICATE, -1, s, p)
     return count, what, missed
 
 

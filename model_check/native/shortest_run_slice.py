@@ -5,8 +5,6 @@ the rows from which it is violated, and each level before keeps the rows that le
 `shortest.shortest_run` then visits only these. Monitor states are ignored: a state is kept if it is with any of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +36,7 @@ class SearchForShortest(NativeSearch):
         rows = [row_set.rows[begin:end] for row_set, begin, end in zip(self.now, self.begins, self.ends, strict=True)]
         self.kept.append((self.layout, np.concatenate(rows)))
 
-    def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> ShortestRuns:
+    def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> "ShortestRuns":
         """The states on shortest violating runs of this property; raises `Stopped` if the search ended before it met
         one, and `NoSuchRun` if there is none. `tick` is called regularly; an exception from it ends the slicing.
         """

@@ -4,17 +4,15 @@ The drawing is of the *run*, not of the computation: arrows are packets, so that
 acknowledgements, a message that waits) is visible. Application events are written beside it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crownless.impl.protocol import Packet
 from crownless.model_check.system.system import LocalStep, State, System
 from crownless.runtime.printable import in_brackets, printable_name
 from crownless.spec.computation import Message
-from crownless.spec.dataframes import data_frame
+from crownless.spec.dataframes import DataFrame, Graph, data_frame
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import NOTICED
 from crownless.spec.diagrams.text import in_text
@@ -22,10 +20,6 @@ from crownless.spec.drawn import Drawn
 from crownless.spec.orders import WITH_TOTAL
 
 from .run_diagrams import diagram_of_run, violation_of
-
-if TYPE_CHECKING:
-    import networkx as nx
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -147,14 +141,14 @@ class Run(Drawn):
         """As `crownless check --json` prints it."""
         return [action.json() for action in self.actions]
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """A row per action: `process`, `action`, `message`, and in words."""
         return data_frame(
             {"process": each.process, "action": each.action, "message": each.message, "in_words": each.say()}
             for each in self.actions
         )
 
-    def to_networkx(self) -> nx.DiGraph[int]:
+    def to_networkx(self) -> Graph:
         """The packets of the run as messages in the form of `Computation.to_networkx`; other events at a process are
         `internal` nodes.
         """

@@ -4,7 +4,7 @@ import msgspec
 
 from crownless.model_check.system.system import AGREED
 from crownless.runtime.errors import BadInput
-from crownless.runtime.json_reader import decode_json
+from crownless.runtime.reading import decode_json
 from crownless.spec.enumeration import Sends
 
 from .runs import Run, ShownAction, ShownPacket

@@ -1,21 +1,15 @@
 """The number of computations in each order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import in_brackets, some
-from crownless.spec.dataframes import data_frame
+from crownless.spec.dataframes import DataFrame, data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import ORDERS, kept_orders
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 MOST_PROCESSES = 8
 MOST_MESSAGES = 8
@@ -43,7 +37,7 @@ class Count:
         lines = [f"{name:12} {number:>12,}" for name, number in self.counts.items()]
         return "\n".join([*lines, *([] if self.stopped is None else [f"at least: {self.stopped}"])])
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """A row per order: `order`, `computations`."""
         return data_frame({"order": name, "computations": number} for name, number in self.counts.items())
 

@@ -9,8 +9,6 @@ free one, every parameter has one value for all, none may crash, and orders are 
 for every property, since each says the same of every process.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -69,7 +67,7 @@ class Engine:
     def asymmetry(self) -> str | None:
         return self.symmetry.asymmetry
 
-    def after(self, symmetry: SymmetryCheck) -> Engine:
+    def after(self, symmetry: SymmetryCheck) -> "Engine":
         """The engine as it was in the end, given the search's evidence on processes declared alike."""
         if symmetry.asymmetry is None:
             return replace(self, symmetry=symmetry)

@@ -9,8 +9,6 @@ states that reach it together, and the effect of an event on a monitor state is 
 search costs little more than one without monitor states.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
@@ -66,7 +64,7 @@ class Memory(Monitor):
         events = tuple(observation for observation in observations if observation.kind != "hand")
         return [self._tables.setdefault(events, After(self, events))] if events else []
 
-    def observe(self, monitor_state: int, code: After) -> tuple[int, tuple[str, ...]]:
+    def observe(self, monitor_state: int, code: "After") -> tuple[int, tuple[str, ...]]:
         return code[monitor_state], ()
 
     @property

@@ -1,19 +1,14 @@
 """Every state that a system can reach, nearest first; and shortest paths to states with a given property."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from crownless.impl.protocol import Packet
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.system.system import LocalStep, MonitorState, Move, State, System
 from crownless.runtime.ending import look
 from crownless.runtime.printable import printable
-
-if TYPE_CHECKING:
-    import networkx as nx
-
-    from crownless.impl.protocol import Packet
+from crownless.spec.dataframes import StateGraph
 
 #: A state, the monitor states beside it, and the value of the history variable; both are empty unless requested.
 Node = tuple[State, MonitorState, Hashable]
@@ -152,14 +147,14 @@ def shortest_run_to(system: System, wanted: Callable[[Reached], bool], **scope: 
     return None if steps is None else run_of(system, steps)
 
 
-def state_graph(system: System) -> nx.MultiDiGraph[int]:
+def state_graph(system: System) -> StateGraph:
     """All states and moves: nodes are numbered as they are reached, 0 is the initial state.
 
     A node has `locals` and `depth`, an edge the `process` and the name of the `action`.
     """
     import networkx as nx
 
-    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
+    graph: StateGraph = nx.MultiDiGraph()
     number: dict[State, int] = {}
     for reached in reachable(system):
         node = number.setdefault(reached.state, len(number))

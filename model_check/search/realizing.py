@@ -1,11 +1,9 @@
 """The computations that a protocol generates (`generating`), compared with all that exist, to name the exact order."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.workloads import Free
@@ -15,15 +13,12 @@ from crownless.runtime.ending import Limits, look, stoppable
 from crownless.runtime.errors import BadInput, Undecided
 from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.computation import Computation
-from crownless.spec.dataframes import data_frame
+from crownless.spec.dataframes import DataFrame, data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, TOTAL, decide, kept_at, kept_orders, strongest
 
 from .generating import EVERY, Form, Search, computation_of, form_of, generate, possible
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass
@@ -81,7 +76,7 @@ class Realization:
         which = self.stopped or f"within {self.bound}: {self.equals or 'no order exactly'}"
         return f"{self.check.protocol}: {some(self.computations, 'computation')}; {which}"
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """A row per order: how many computations it has, and how many of them are generated."""
         return data_frame(
             {"order": name, "computations": one.computations, "generated": one.generated}

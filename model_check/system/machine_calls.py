@@ -9,8 +9,6 @@ An exception in a user's method, and an answer that cannot be used, are raised a
 method, process, input, local state, and the user's file and line.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, get_args, get_type_hints
@@ -70,7 +68,7 @@ class Call(NamedTuple):
     given: Any = NOT_GIVEN
 
     @classmethod
-    def of(cls, kind: type, method: str, arguments: Sequence[Any]) -> Call:
+    def of(cls, kind: type, method: str, arguments: Sequence[Any]) -> "Call":
         """The call of that method with these arguments."""
         known = dict(zip(ARGUMENTS.get(method.partition(" ")[0], WITH_INPUT), arguments, strict=False))
         given = known.get("given", NOT_GIVEN)

@@ -1,7 +1,5 @@
 """Numbers that know their origin: a guard, run on them, shows which comparison fails, and with which numbers."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +16,7 @@ class NamedNumber(int):
     name: str
     compared: list[str]
 
-    def __new__(cls, value: int, name: str, compared: list[str]) -> NamedNumber:
+    def __new__(cls, value: int, name: str, compared: list[str]) -> "NamedNumber":
         number = super().__new__(cls, value)
         number.name, number.compared = name, compared
         return number

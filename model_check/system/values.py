@@ -6,8 +6,6 @@ only if no machine can distinguish them: 1 and True have different keys, and so 
 named tuple.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping, MutableSet
@@ -37,7 +35,7 @@ class Refused(Exception):
         #: The path of the part, in which ``{}`` stands for the whole.
         self.path = "{}"
 
-    def within(self, path: str) -> Refused:
+    def within(self, path: str) -> "Refused":
         """The same, for a whole that has the part at this path, such as ``{}.queue``."""
         self.path = self.path.replace("{}", path)
         return self

@@ -20,8 +20,6 @@ be the rest of the line; in the JSON form it is an object whose `type` is the fi
 A message to several processes has `1,2` or `[1, 2]` for TO.
 """
 
-from __future__ import annotations
-
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -61,7 +59,7 @@ class Form(ABC):
         """`ignored`: parts of packet bodies that are not compared."""
         self.ignored = ignored
 
-    def of_one_node(self) -> Form:
+    def of_one_node(self) -> "Form":
         """The form for one running node, if earlier output matters."""
         return self
 

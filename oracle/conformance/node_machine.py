@@ -148,7 +148,7 @@ class NodeMachine(ProtocolMachine):
 
     def _step(self, i: int, state: Works, given: Input) -> Step:
         """The step given by the node's answer."""
-        replying = _with_reply(given, state.reply)
+        replying = given if state.reply is None else replace(given, reply=state.reply)
         try:
             step = self._outcome(i, replying, self.answer(i, (*state.history, replying)))
         except NodeFailure as failure:
@@ -215,10 +215,6 @@ class NodeMachine(ProtocolMachine):
         if message is None:
             raise NodeFailure("invents", f"{deed} {shown(name)}, which no application sends")
         return message
-
-
-def _with_reply(given: Input, reply: Message | None) -> Input:
-    return given if reply is None else replace(given, reply=reply)
 
 
 def _does_not_fail(kind: str, machine: Any, i: int, state: Works | Failed) -> bool:

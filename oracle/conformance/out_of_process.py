@@ -4,8 +4,6 @@ A running program gets one input after another. Its answers are counted, and one
 input of each program is closed at the end, and any further output that belongs to no answer is a failure.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal
@@ -70,7 +68,7 @@ class OutOfProcess(Implementation):
         self.resets = self.takes_steps = self._form.resets
         self.most_repeats = 50_000 if self.resets else 500
 
-    def start(self, process: int, running: Node | None = None) -> _Program:
+    def start(self, process: int, running: Node | None = None) -> "_Program":
         if self._fails_at_init is not None:
             raise self._fails_at_init
         program = running if isinstance(running, _Program) else None

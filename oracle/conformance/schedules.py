@@ -20,8 +20,8 @@ from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, Saved
 from crownless.model_check.runs.stepwise import Follower
 from crownless.runtime.ending import watching
 from crownless.runtime.errors import BadInput
-from crownless.runtime.json_reader import decode_json
 from crownless.runtime.printable import in_brackets, printable
+from crownless.runtime.reading import decode_json
 from crownless.spec.computation import process_names
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn

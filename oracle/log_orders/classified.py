@@ -5,12 +5,9 @@ monitor leaves undecided, such as one with holes. Of a large run only the messag
 computation, on which the spec finds the same order broken: what a part of a run breaks, the run breaks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -38,13 +35,11 @@ from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
 from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide
 
+from .complete import Delivery
 from .context import Context, context
 from .disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
 from .holes import CertainColumns, certain_columns
 from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, OUTCOMES, UNDECIDED, Monitor
-
-if TYPE_CHECKING:
-    from .complete import Delivery
 
 
 @dataclass
@@ -64,7 +59,7 @@ class ClassifiedLog(ClassifiedRuns):
     numbering: Numbering = BY_ROW
     #: The runs that the spec has decided; and of large runs with holes what is certain, as a log of its own.
     by_spec: dict[int, Classification] = field(default_factory=dict)
-    with_holes: dict[int, tuple[ClassifiedLog, CertainColumns]] = field(default_factory=dict)
+    with_holes: "dict[int, tuple[ClassifiedLog, CertainColumns]]" = field(default_factory=dict)
     #: Processes that take part in each run, also without events; of a complete log how each run delivers its messages.
     processes: Sequence[str] = ()
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)

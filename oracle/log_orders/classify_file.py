@@ -8,19 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from crownless.oracle.classification import Classification, Classifications, NamedComputation
+from crownless.oracle.logs import formats
 from crownless.oracle.logs.converted import ConvertedLog, with_receivers
-from crownless.oracle.logs.formats import (
-    BY_LINE,
-    BY_ROW,
-    CONVERTED,
-    FORMATS,
-    Format,
-    LogOptions,
-    Numbering,
-    Progress,
-    content_of,
-    numbering,
-)
+from crownless.oracle.logs.formats import CONVERTED, Format, LogOptions, Numbering, Progress
 from crownless.oracle.logs.reader import computation_in, convert, converted_runs, rows_in, runs_of
 from crownless.oracle.logs.reasons import DeliveredTwice, NotAReceiver
 from crownless.oracle.logs.rows import Row, by_run
@@ -70,7 +60,7 @@ def classify_file(request: LogRequest) -> ClassifiedLog | Classifications | Iter
     """
     if request.how == "one-run":
         return _one_run(request)
-    content, form = content_of(request.name, request.options)
+    content, form = formats.content_of(request.name, request.options)
     if request.how == "runs" and form is None:
         return computation_in(as_text(content, request.name), request.name)
     options = request.options
@@ -97,7 +87,7 @@ def _events(content: bytes, form: Format | None, request: LogRequest) -> Convert
         return matched(by_run(rows_in(content, form, name, replace(options, unnamed=True)), name), name)
     assert form is not None, "a computation is no log"
     if form in CONVERTED:
-        log, by = convert(content, form, name, options), Numbering(FORMATS[form].by)
+        log, by = convert(content, form, name, options), Numbering(formats.FORMATS[form].by)
     else:
         log, by = _of_rows(content, form, request)
     if options.complete:
@@ -109,7 +99,7 @@ def _of_rows(content: bytes, form: Format, request: LogRequest) -> tuple[Convert
     """The events of a log with the columns of a log, row by row, and how they are numbered."""
     name, options = request.name, request.options
     rows = list(rows_in(content, form, name, options))
-    by = numbering(content, form, len(rows))
+    by = formats.numbering(content, form, len(rows))
     if by.by == "row" and form == "csv" and options.quarantine is None:  # whose first row has the column names
         rows = [replace(row, line=row.line - 1) for row in rows]
     elif form in ("jsonl", "csv"):
@@ -142,7 +132,7 @@ def _of_columns(
             raise BadInput("the log is empty", hint="give one event a row", file=name)
         log = None
         if table.num_rows > SMALL_UP_TO:
-            log = _by_monitor(table, request, numbering(content, form, table.num_rows))
+            log = _by_monitor(table, request, formats.numbering(content, form, table.num_rows))
         if log is not None:
             return log
     # Contradictions between rows need all lines.
@@ -170,7 +160,7 @@ def _one_run(request: LogRequest) -> Classifications:
         hint = "leave --one-run out, or name the receivers"
         raise BadInput("--column peer=- does not go with --one-run", hint=hint, file=request.name)
     by = request.options.order_by
-    if by not in (None, BY_LINE):
+    if by not in (None, formats.BY_LINE):
         hint = f"sort the file by '{by}', and give --order-by line"
         raise BadInput(f"--order-by {by} does not go with --one-run", hint=hint, file=request.name)
     with request.around_monitor():
@@ -187,7 +177,7 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
 
     def by_monitor(events: Sequence[Row]) -> ClassifiedLog | None:
         if log.by is None:
-            return _by_monitor(table_of_rows(events), request, BY_ROW)
+            return _by_monitor(table_of_rows(events), request, formats.BY_ROW)
         return _by_monitor(table_of_rows(events), request, Numbering(log.by, 0), [row.line for row in events])
 
     every = by_monitor(log.events)

@@ -35,11 +35,8 @@ class ContextEvent:
     def text(self) -> str:
         named = ", ".join(self.peers[:NAMED_UP_TO])
         more = f" and {len(self.peers) - NAMED_UP_TO:,} more" if len(self.peers) > NAMED_UP_TO else ""
-        return f"{'sends' if self.kind == 'send' else 'receives'} {self.message} {self._toward} {named}{more}"
-
-    @property
-    def _toward(self) -> str:
-        return "to" if self.kind == "send" else "from"
+        does, toward = ("sends", "to") if self.kind == "send" else ("receives", "from")
+        return f"{does} {self.message} {toward} {named}{more}"
 
 
 @dataclass(frozen=True)

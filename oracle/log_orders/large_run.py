@@ -13,8 +13,7 @@ import pyarrow as pa
 from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, hidden, not_decided
 from crownless.oracle.event_logs import logged_run, rows_of
 from crownless.oracle.logs.columns import json_line
-from crownless.oracle.logs.events import Events
-from crownless.oracle.logs.layout import INTERNAL, NONE, SEND, Rows, no_events
+from crownless.oracle.logs.layout import INTERNAL, NONE, SEND, Events, Rows, no_events
 from crownless.oracle.logs.lost_events import Hole, first_hole, gap, missing_send
 from crownless.oracle.logs.named_rows import NamedRows, by_run
 from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, TwoEvents, UnusableRow

@@ -17,8 +17,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.oracle.logs.events import Events
-from crownless.oracle.logs.layout import COPIES, DELIVER, EVENTS, INTERNAL, MESSAGES, NONE, Numbers, Rows, Run, lay_out
+from crownless.oracle.logs.layout import (
+    COPIES,
+    DELIVER,
+    EVENTS,
+    INTERNAL,
+    MESSAGES,
+    NONE,
+    Events,
+    Numbers,
+    Rows,
+    Run,
+    lay_out,
+)
 from crownless.oracle.logs.layout import read_only as views_of
 
 from .monitor import (

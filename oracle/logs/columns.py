@@ -5,11 +5,9 @@ are strings; several receivers are one string, separated by a character that no 
 not be read as columns keeps its `text` (Spark only).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,11 +15,9 @@ import pyarrow.compute as pc
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput
 
+from .formats import LogOptions
 from .reasons import LargeIndex, by_another, missing_columns, reason_of
 from .rows import COLUMNS, JOINED_BY, PARTS, Row, row_of
-
-if TYPE_CHECKING:
-    from .formats import LogOptions
 
 PLAIN_COLUMNS = (*COLUMNS, "text")
 #: Separates the receivers of a message to several in `peer`; no name contains it, since it is not printable.

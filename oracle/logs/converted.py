@@ -1,7 +1,5 @@
 """Logs of other formats as the rows of a log, and notes on how they were read."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
@@ -33,7 +31,7 @@ class ConvertedLog:
     #: By run, the sends without receivers whose messages are never delivered; they are internal events here.
     to_nobody: dict[str, list[Row]] = field(default_factory=dict)
     #: For a complete log, by run, how it delivers its messages.
-    deliveries: Mapping[str, Delivery] = field(default_factory=dict)
+    deliveries: "Mapping[str, Delivery]" = field(default_factory=dict)
     #: The unit of the numbers of events, if they are those of a file with the columns of a log.
     by: Literal["line", "row"] | None = None
     #: False if no column has the receivers of a send (`with_receivers`).

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from crownless.model_check.runs.named_files import path_of
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import printable_name
 from crownless.runtime.reading import read_bytes, read_text
+from crownless.spec import library
 
 from .reasons import KINDS
 from .rows import COLUMNS, is_name
@@ -197,6 +197,27 @@ def _unknown(thing: str, name: str, known: Collection[str], theirs: str, reverse
     return BadInput(error.message, hint=f"it is {reversed_option}") if theirs in known else error
 
 
+def path_of(name: str) -> Path | None:
+    """The file to read, of that name or bundled; None is standard input."""
+    if name == "-":
+        return None
+    path = Path(name)
+    if path.suffix == ".py":
+        hint = f"check the protocol in it: crownless check {name} --json > runs.json; that can be shown"
+        raise BadInput("a Python file is no computation, run or log", hint=hint, file=name)
+    found = library.located(name)
+    if found is not None and found.suffix == ".json" and name in library.counterexamples(".json"):
+        hint = f"crownless show {name}"
+        raise BadInput(f"{name} is a run of a protocol, not a computation alone", hint=hint)
+    if found is None and "/" not in name and "." not in name:
+        known = ", ".join(library.names())
+        raise BadInput(
+            f"no file and no bundled computation is called '{printable_name(name)}'",
+            hint=f"bundled: {known}; counterexamples: crownless list counterexamples",
+        )
+    return found or path
+
+
 def content_of(name: str, options: LogOptions) -> tuple[bytes, Format | None]:
     """The content of a file (`-`: standard input) or bundled file, decompressed, and its format; None: a computation.
 
@@ -214,6 +235,8 @@ def content_of(name: str, options: LogOptions) -> tuple[bytes, Format | None]:
     found = format_in(content)
     if form is None or (form == "jsonl" and found in CONVERTED and options.form is None):
         form = found
+    if form is None and not content.strip():
+        raise BadInput("the input is empty", hint="give an event log, or a computation", file=name)
     _refuse_other_format(content, form, found, name)
     allowed: Collection[str] = () if form is None else FORMATS[form].options
     for option, flag in options.given.items():

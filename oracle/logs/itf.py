@@ -20,8 +20,8 @@ import msgspec
 
 from crownless.oracle.log_orders.uncertain import all_but
 from crownless.runtime.errors import BadInput
-from crownless.runtime.json_reader import decode_json
 from crownless.runtime.printable import printable_name, some
+from crownless.runtime.reading import decode_json
 
 from .converted import ConvertedLog
 from .formats import LogOptions

@@ -10,7 +10,6 @@ from crownless.oracle.log_orders.uncertain import CERTAIN
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 from crownless.spec import notation
-from crownless.spec.notation import ReceiveStatement
 
 from .converted import ConvertedLog, with_receivers
 from .formats import CONVERTED, Format, LogOptions, content_of, refuse_unknown_columns
@@ -68,11 +67,10 @@ def named_run(name: str, logged: LoggedRun, more: Sequence[str] = ()) -> NamedCo
 def computation_in(content: str, name: str) -> Iterator[NamedComputation]:
     """The computation in a text in the papers' notation."""
     script = notation.parse(content, name)
-    unnamed = any(isinstance(part, ReceiveStatement) and part.message is None for _, part in script.walk())
     try:
         yield NamedComputation(name, None, notation.to_computation(script))
     except BadInput as error:
-        if not unnamed:
+        if script.names_receives:
             raise
         hint = f"{error.hint}; if it is a program: crownless check PROTOCOL --program {name}"
         raise BadInput(error.message, hint=hint, file=error.file, line=error.line, column=error.column) from None

@@ -1,7 +1,5 @@
 """The reasons why a row of a log is unusable: a table of kinds, each with one sentence and one hint."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -36,7 +34,7 @@ class ReasonKind:
     hint: str = ""
     between: str = ", "
 
-    def __call__(self, *facts: Fact) -> Reason:
+    def __call__(self, *facts: Fact) -> "Reason":
         return Reason(self, facts)
 
 

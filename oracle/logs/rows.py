@@ -12,33 +12,8 @@ from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput, nearest
 from crownless.runtime.reading import as_text
 
-from .reasons import (
-    KINDS,
-    MOST_INDEX,
-    ONE_A_LINE,
-    ORDERING,
-    BadField,
-    Copy,
-    DeliveredTwice,
-    LargeIndex,
-    MissingField,
-    MissingFields,
-    NegativeIndex,
-    NoReceiver,
-    NotAnObject,
-    NotAReceiver,
-    NotJson,
-    Reason,
-    ReasonKind,
-    ReceiverTwice,
-    SendersDiffer,
-    SentTwice,
-    TwoEvents,
-    UnusableRow,
-    missing_columns,
-    reason_of,
-    unknown_kind,
-)
+from . import reasons
+from .reasons import KINDS, Reason, ReasonKind, UnusableRow
 
 if TYPE_CHECKING:
     from .formats import LogOptions
@@ -133,13 +108,13 @@ def rows_of_lines(
             value = fields.get("index")
             if values is not None:
                 if isinstance(value, bool | list | dict):
-                    raise _unusable(by, value, ORDERING)
+                    raise _unusable(by, value, reasons.ORDERING)
                 fields["index"] = 0
             row = row_of(number, fields, options, theirs)
         except BadInput as problem:
             if quarantine is None:
                 raise problem.at(file=file, line=number) from None
-            quarantine.add(number, fields, reason_of(problem))
+            quarantine.add(number, fields, reasons.reason_of(problem))
             continue
         if values is not None:
             values.append(None if value is None else str(value))
@@ -175,11 +150,11 @@ def fields_of(text: str | bytes, *, exactly: bool = False) -> dict[str, Any]:
     try:
         fields = json.loads(text, parse_float=Decimal) if exactly else json.loads(text)
     except json.JSONDecodeError as problem:
-        raise UnusableRow(NotJson(problem.msg), column=problem.colno) from None
+        raise UnusableRow(reasons.NotJson(problem.msg), column=problem.colno) from None
     except (ValueError, RecursionError):
-        raise UnusableRow(NotJson("a number is too long, or the nesting too deep")) from None
+        raise UnusableRow(reasons.NotJson("a number is too long, or the nesting too deep")) from None
     if not isinstance(fields, dict):
-        raise UnusableRow(NotAnObject(in_words(fields)))
+        raise UnusableRow(reasons.NotAnObject(in_words(fields)))
     return fields
 
 
@@ -199,11 +174,11 @@ def row_of(
     index = fields.get("index")
     if type(index) is not int:
         raise _unusable("index", index)
-    if not 0 <= index <= MOST_INDEX:
-        raise UnusableRow(NegativeIndex(index) if index < 0 else LargeIndex())
+    if not 0 <= index <= reasons.MOST_INDEX:
+        raise UnusableRow(reasons.NegativeIndex(index) if index < 0 else reasons.LargeIndex())
     kind = _name(fields, "kind")
     if kind not in KINDS:
-        raise UnusableRow(unknown_kind(kind))
+        raise UnusableRow(reasons.unknown_kind(kind))
     run = "" if fields.get("run") in (None, "") else _name(fields, "run", integers=True)
     if kind == "internal":
         return Row(line, run, process, index, kind)
@@ -236,7 +211,7 @@ def _refuse_missing(
     used = [*COLUMNS, *(options.theirs if missing and options is not None else ())]
     if len(missing) > 1 or (missing and nearest(missing[0], [name for name in has if name not in used])):
         missing += [name for name in others if fields.get(name) is None]
-        raise UnusableRow(MissingFields(*missing_columns(missing, list(has), used)))
+        raise UnusableRow(reasons.MissingFields(*reasons.missing_columns(missing, list(has), used)))
 
 
 def process_of(text: str) -> str | None:
@@ -264,7 +239,7 @@ def by_run(rows: Iterable[Row], file: str | None = None) -> dict[str, list[Row]]
     for row in rows:
         runs.setdefault(row.run, []).append(row)
     if not runs:
-        raise BadInput("the log is empty", hint=ONE_A_LINE, file=file)
+        raise BadInput("the log is empty", hint=reasons.ONE_A_LINE, file=file)
     return runs
 
 
@@ -272,12 +247,12 @@ def _receivers(process: str, message: str, peer: object) -> tuple[str, ...]:
     receivers = peer if isinstance(peer, list) else [peer]
     called = message or "a message"
     if not receivers:
-        raise UnusableRow(NoReceiver(process, called))
+        raise UnusableRow(reasons.NoReceiver(process, called))
     for k, receiver in enumerate(receivers):
         if not is_name(receiver):
             raise _unusable("peer", receiver, RECEIVERS)
         if receiver in receivers[:k]:
-            raise UnusableRow(ReceiverTwice(process, called, receiver))
+            raise UnusableRow(reasons.ReceiverTwice(process, called, receiver))
     return tuple(receivers)
 
 
@@ -294,7 +269,9 @@ def _unusable(key: str, value: object, meaning: str = "") -> UnusableRow:
     hidden = next((character for character in text if not character.isprintable()), None)
     if hidden is not None:
         meaning = f"{meaning}; no name holds {json.dumps(hidden)}, which does not show"
-    return UnusableRow(MissingField(key, meaning) if value is None else BadField(key, in_words(value), meaning))
+    return UnusableRow(
+        reasons.MissingField(key, meaning) if value is None else reasons.BadField(key, in_words(value), meaning)
+    )
 
 
 def in_words(value: object) -> str:
@@ -350,15 +327,15 @@ def all_conflicts(rows: list[Row]) -> Iterator[Conflict]:
     """As `conflicts`; a row may come again, with a further reason."""
     copies: set[int] = set()
     for conflict in at_one_place(rows):
-        if conflict.reason.kind is Copy:
+        if conflict.reason.kind is reasons.Copy:
             copies.add(id(conflict.row))
         yield conflict
     rest = [row for row in rows if row.kind != "internal" and id(row) not in copies]
     sends, delivers = ([row for row in rest if row.kind == kind] for kind in ("send", "deliver"))
     for same in _groups(sends, lambda row: row.message):
-        yield from _all_of(same, SentTwice(same[0].message))
+        yield from _all_of(same, reasons.SentTwice(same[0].message))
     for same in _groups(delivers, lambda row: (row.message, row.process)):
-        yield from _all_of(same, DeliveredTwice(same[0].process, same[0].message))
+        yield from _all_of(same, reasons.DeliveredTwice(same[0].process, same[0].message))
     disagreements = map(_disagreement, _groups((*sends, *delivers), lambda row: row.message))
     for found in sorted(filter(None, disagreements), key=lambda found: found[0].row.line):
         yield from found
@@ -372,11 +349,11 @@ def at_one_place(rows: Iterable[Row]) -> Iterator[Conflict]:
         for row in same:
             known = first.setdefault(replace(row, line=0), row)
             if known is not row:
-                yield Conflict(row, Copy(row.process, row.index), known)
+                yield Conflict(row, reasons.Copy(row.process, row.index), known)
         different.append(list(first.values()))
     for same in different:
         if len(same) > 1:
-            yield from _all_of(same, TwoEvents(same[0].process, same[0].index))
+            yield from _all_of(same, reasons.TwoEvents(same[0].process, same[0].index))
 
 
 def _groups(rows: Iterable[Row], key: Callable[[Row], Hashable]) -> list[list[Row]]:
@@ -404,10 +381,10 @@ def _disagreement(rows: Sequence[Row]) -> list[Conflict]:
     if len(names) > 1:
         other, sender = senders[0]
         row = next(row for row, name in senders if name != sender)
-        reason = SendersDiffer(message, tuple(names))
+        reason = reasons.SendersDiffer(message, tuple(names))
     elif elsewhere:
         row, other = min(elsewhere, key=lambda row: row.process), sends[0]
-        reason = NotAReceiver(row.process, message, tuple(sorted(receivers)))
+        reason = reasons.NotAReceiver(row.process, message, tuple(sorted(receivers)))
     else:
         return []
     return [Conflict(row, reason, other), *_all_of([row, other, *rows], reason)]

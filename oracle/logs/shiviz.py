@@ -1,8 +1,9 @@
 """Logs of ShiViz and GoVector: text with vector clocks, parsed by a regular expression with named groups.
 
 As in ShiViz, a log may begin with two lines: the expression for an event, and the one that separates executions, or
-nothing; otherwise it is read in GoVector's format. The groups `host`, `clock` and `event` describe an event; `clock` is
-a JSON object from hosts to numbers. An execution is a run, named by the group `trace` of the separator before it.
+nothing; otherwise it is read in GoVector's format, or in ShiVector's if it begins with a text and ends with a clock.
+The groups `host`, `clock` and `event` describe an event; `clock` is a JSON object from hosts to numbers. An execution
+is a run, named by the group `trace` of the separator before it.
 
 **Named messages.** With a pattern, whose groups `send` and `deliver` match in the text of an event, an event is a send,
 a deliver or internal. The clock of a deliver must know the send. If the clocks show more than these messages (another
@@ -55,12 +56,15 @@ from .vector_clocks import (
 )
 
 #: GoVector's form of an event; ShiViz's default.
-GOVECTOR = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
+GOVECTOR = r"(?<host>\S*) (?<clock>{.*})[ \t]*\n(?<event>.*)"
+#: The form of ShiVector, an older library: the text comes first.
+SHIVECTOR = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})"
 INFERRED = "inferred from clocks: messages that come late, or never, are not seen"
 #: The most lines of text outside events that are shown.
 SKIPPED_UP_TO = 3
 _SEVERAL_RUNS = "if the log has several executions, separate them by an expression in its second line, as ShiViz does"
 _SEVERAL_LAYERS = "if the log has several layers, have --pattern match the events of one of them"
+_CLOCK_LINE = re.compile(r"\S* \{.*\}\s*")
 _SEPARATORS = re.compile(r"\s*[,;]\s*")
 
 Lines = list[tuple[int, str]]
@@ -103,7 +107,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
             _add_lost_events(log, run, events, others)
         skipped += others
     if not log.events:
-        hint = "begin the log with the expression for an event, as ShiViz does, or give it as GoVector writes it"
+        hint = "begin the log with ShiViz's two fields: a line with the expression for an event, and one for executions"
         raise BadInput("no text matches the expression for events", hint=hint)
     for run in begins if skipped else ():
         log.note(run, f"{some(len(skipped), 'line')} of text skipped, as part of no event: {_first_lines(skipped)}")
@@ -114,7 +118,9 @@ def _expressions(text: str) -> tuple[re.Pattern[str], re.Pattern[str] | None, in
     """The expressions for events and between executions, and where the text begins."""
     first, _, rest = text.partition("\n")
     if "(?<host>" not in first and "(?P<host>" not in first:
-        return _compiled(GOVECTOR, "the default"), None, 0
+        clocks = [bool(_CLOCK_LINE.fullmatch(line)) for line in text.splitlines() if line.strip()]
+        text_first = not clocks[0] and clocks[1:2] == [True] and clocks[-1]
+        return _compiled(SHIVECTOR if text_first else GOVECTOR, "the default"), None, 0
     second, _, _ = rest.partition("\n")
     events = _compiled(first, "the first line", ("host", "clock", "event"), 1)
     delimiter = _compiled(second, "the second line", (), 2) if second.strip() else None
@@ -187,7 +193,7 @@ def _event(found: re.Match[str], line: int) -> ClockedEvent:
         raise BadInput(problem, hint="have the group 'host' match a name", line=line)
     hint = 'a clock is a JSON object, such as {"a": 1, "b": 2}; a host\'s own entry counts its events from 1'
     try:
-        value = json.loads(clock)
+        value = json.loads(clock.replace('\\"', '"'))  # a string of TLA+, as in ShiViz's example of TLC
     except (ValueError, RecursionError):
         raise BadInput(f"the clock {printable_name(clock)} is not JSON", hint=hint, line=line) from None
     if (wrong := clock_problem(host, value)) is not None:

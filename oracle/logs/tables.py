@@ -16,23 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from crownless.model_check.runs.named_files import path_of
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.reading import as_text
 
+from . import formats
 from .columns import check_columns, our_columns, plain_table, rows_of_table
-from .formats import (
-    BY_LINE,
-    FORMATS,
-    Format,
-    LogOptions,
-    Progress,
-    compression_of,
-    first_line,
-    format_in,
-    format_of,
-    refuse_unknown_columns,
-)
+from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress
 from .reasons import CUT_OFF, KINDS, MOST_NAMED, BadField, OtherCells, by_another
 from .rows import Row, in_words, our_fields
 
@@ -57,7 +46,7 @@ def read_table(content: bytes, form: Format, name: str, options: LogOptions) -> 
     if form == "jsonl":
         from .json_lines import read_json_lines  # which loads what is compiled
 
-        refuse_unknown_columns(content, name, options)
+        formats.refuse_unknown_columns(content, name, options)
         table = read_json_lines(content, name, options)
     else:
         if form == "csv" and options.quarantine is None:
@@ -98,7 +87,7 @@ def _tables(file: Any, form: Format, name: str, options: LogOptions) -> Iterator
         hint = "write it again, or name its format by --format"
         if form == "csv":
             hint = f"give a line of column names, and each event on a line with a cell for each column; {CUT_OFF}"
-        problem = f"it cannot be read as {FORMATS[form].called}: {first_line(error)}"
+        problem = f"it cannot be read as {FORMATS[form].called}: {formats.first_line(error)}"
         raise BadInput(problem, hint=hint, file=name) from None
 
 
@@ -266,9 +255,9 @@ def blocks(
 
     The log may be larger than memory. Raises `BadInput` for a file that cannot be read, or is not a log.
     """
-    path = path_of(name)
-    form = options.form or format_of(path)
-    compression = compression_of(path)
+    path = formats.path_of(name)
+    form = options.form or formats.format_of(path)
+    compression = formats.compression_of(path)
     if form not in ("jsonl", "csv", None) and (form not in ("parquet", "arrow") or path is None or compression):
         files = form in ("parquet", "arrow")
         hint = "leave --one-run out" + ", or give it as a file that is not compressed as a whole" * files
@@ -280,7 +269,7 @@ def blocks(
     with opened:
         file: Any = opened if compression is None else pa.CompressedInputStream(opened, compression)
         head = b"" if form else _read(file, size, name)
-        form = form or format_in(head) or (None if head.strip() else "jsonl")
+        form = form or formats.format_in(head) or (None if head.strip() else "jsonl")
         if form == "jsonl":
             found = _of_lines(head, file, name, options, progress, size)
         elif form in ("csv", "parquet", "arrow") and not head:
@@ -323,6 +312,6 @@ def _of_lines(
         lines, rest = text[:past], text[past:]
         if lines.strip():
             if line == 1:
-                refuse_unknown_columns(lines, name, options)
+                formats.refuse_unknown_columns(lines, name, options)
             yield line, read_json_lines(lines, name, options, first=line)
         line += lines.count(b"\n")

@@ -3,8 +3,6 @@
 The monitor decides most runs, many at once; the specification decides the others: those with holes or unusable rows.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -64,7 +62,7 @@ class Query:
     witnesses: Witnesses = True
 
     @classmethod
-    def of(cls, orders: Sequence[str], reading: UnreceivedPolicy, witnesses: Witnesses = True) -> Query:
+    def of(cls, orders: Sequence[str], reading: UnreceivedPolicy, witnesses: Witnesses = True) -> "Query":
         """A query of the named orders, by default of all."""
         for order in orders:
             order_named(order, total=False)

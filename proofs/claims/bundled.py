@@ -3,8 +3,6 @@
 `write(entry, evidence)` regenerates the files of a claim; a file is never written by hand.
 """
 
-from __future__ import annotations
-
 import json
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -28,7 +26,7 @@ def run(name: str) -> Run:
     return found
 
 
-def _checks(name: str) -> list[SavedCheck]:
+def _checks(name: str) -> "list[SavedCheck]":
     from crownless.model_check.runs.saved_runs import read_checks  # its schemas are built on import
 
     return read_checks(library.path(name, ".json").read_bytes(), name)

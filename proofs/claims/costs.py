@@ -1,7 +1,5 @@
 """The claims about the costs of protocols, measured in repeated simulations of their machines under a clock."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -49,7 +47,7 @@ class Runs:
         """The number of runs in which some message was never delivered."""
         return sum(run.undelivered > 0 for run in self.runs)
 
-    def more(self, other: Runs, figure: str) -> Estimate:
+    def more(self, other: "Runs", figure: str) -> Estimate:
         """How much greater a metric is than in the other runs, paired by run on the same messages and latencies."""
         pairs = zip(self.runs, other.runs, strict=True)
         figures = [(getattr(run, figure), getattr(beside, figure)) for run, beside in pairs]

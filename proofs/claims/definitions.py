@@ -7,8 +7,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.search.reachable import Reached
 from crownless.proofs.induction.evidence import Evidence, found
 from crownless.proofs.theorems import conditions
-from crownless.proofs.theorems.sync_equivalent import linearizations
-from crownless.proofs.theorems.synchronous import theorem_2
+from crownless.proofs.theorems.synchronous import linearizations, theorem_2
 from crownless.spec.computation import Computation
 from crownless.spec.orders import decide
 

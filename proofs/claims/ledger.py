@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from crownless.proofs.induction.evidence import Evidence, Verdict, together
@@ -14,26 +15,15 @@ from crownless.runtime.errors import unknown_name
 from crownless.runtime.printable import some
 from crownless.spec.bibliography import TEXTS, references
 
-# Each of these states claims of its text.
-from . import (  # noqa: F401
-    buffers,
-    bundled,
-    costs,
-    definitions,
-    delays,
-    failures,
-    fig_8,
-    impossibilities,
-    ku,
-    mf,
-    mg,
-    sa,
-    ses,
-    ses_proof,
-    thresholds,
-    vector_time,
-)
+from . import bundled
 from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
+
+#: The files that state the claims.
+FILES = (
+    "buffers costs definitions delays failures fig_8 impossibilities ku mf mg sa ses ses_proof thresholds vector_time"
+)
+for _file in FILES.split():
+    import_module(f".{_file}", __package__)
 
 #: Every claim by name, grouped by text, in order.
 CLAIMS = dict(sorted(STATED.items(), key=lambda named: (list(TEXTS).index(named[1].text), named[1].number)))

@@ -6,8 +6,6 @@ stage and not the next, oldest first. The machine's steps are shown to be those 
 `MachineView` maps a state of the abstraction to one of the machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -102,11 +100,11 @@ class AbstractState:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
 
-    def then(self, **changed: Callable[..., Any]) -> AbstractState:
+    def then(self, **changed: Callable[..., Any]) -> "AbstractState":
         """The state after one event."""
         return AbstractState(**{**self.__dict__, **changed, "clock": self.clock + 1})
 
-    def also(self, **changed: Callable[..., Any]) -> AbstractState:
+    def also(self, **changed: Callable[..., Any]) -> "AbstractState":
         """A further change by the same event."""
         return AbstractState(**{**self.__dict__, **changed})
 

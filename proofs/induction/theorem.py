@@ -6,8 +6,6 @@ steps (`rlimit`), not by time, so that a verdict does not depend on the computer
 A model that refutes a step of an induction is a state, not a run: it may be unreachable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -38,7 +36,7 @@ class Claim(NamedTuple):
     def __repr__(self) -> str:
         return in_brackets(f"claim {self.name}")
 
-    def without(self, *hypotheses: str) -> Claim:
+    def without(self, *hypotheses: str) -> "Claim":
         """The claim without these hypotheses."""
         return self._replace(given={name: term for name, term in self.given.items() if name not in hypotheses})
 

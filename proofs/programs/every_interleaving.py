@@ -301,7 +301,8 @@ class _Replay(StepwiseRun):
         for happening in run.happenings(model):
             self._happen(run, happening)
         if known in (COMPLETES, CAN_COMPLETE):
-            self._come_to_rest()
+            while self._put_away(lambda source, at: True):  # over a FIFO channel: all that is still on a link
+                pass
         if not self._shows(known):
             raise ReplayFailed(f"{known.name}: z3's run does not show it")
 
@@ -323,11 +324,6 @@ class _Replay(StepwiseRun):
                     return
             if c is None or not self._put_away(lambda source, at: (source, at) == (c.source, p)):
                 raise ReplayFailed(f"{happening}: the protocol cannot follow z3's run")
-
-    def _come_to_rest(self) -> None:
-        """Over a FIFO channel: puts packets still on a link into the hold-back queue."""
-        while self._put_away(lambda source, at: True):
-            pass
 
     def _put_away(self, of_link: Callable[[int, int], bool]) -> bool:
         """Puts a packet of such a link, between these processes, into the hold-back queue; False if none can be."""

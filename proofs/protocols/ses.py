@@ -133,11 +133,6 @@ KEPT_BY = {
 }
 
 
-def _brings(run: AnyRun, l: Term, k: Term) -> Term:
-    """Merging takes the greater entry."""
-    return run.stamp(run.m).buffer[l][k] > run.before.local(run.i).buffer[l][k]
-
-
 def by_pairs(protocol: type[Ses]) -> CausalOrder:
     """The proof of the protocol or a variant: the missing message is the one whose time the pair has."""
     return CausalOrder(
@@ -147,7 +142,7 @@ def by_pairs(protocol: type[Ses]) -> CausalOrder:
         OPTIMAL_BY,
         lambda run, k: run.witness(run.m, run.i, k),
         KEPT_BY,
-        _brings,
+        lambda run, l, k: run.stamp(run.m).buffer[l][k] > run.before.local(run.i).buffer[l][k],  # merging takes it
     )
 
 

@@ -318,9 +318,6 @@ class AnyCrown(AnySplit):
 
         return {"PR: a strong crown climbs": self.messages(climbs)}
 
-    def no_smaller_crown(self) -> Hypotheses:
-        return {"no crown of one message less": self.none_with_one_less(self.crown_link(self.maps))}
-
 
 def lemma_4_claims() -> list[Claim]:
     """By induction on the size: base and step."""
@@ -330,7 +327,7 @@ def lemma_4_claims() -> list[Claim]:
     step = {
         **c.crown(c.maps),
         **c.of_three_messages(),
-        **c.no_smaller_crown(),
+        "no crown of one message less": c.none_with_one_less(c.crown_link(c.maps)),
         "three messages or more": c.size >= 3,
     }
     return [Claim("a crown of two is strong", base, strong), Claim("a smallest crown is strong", step, strong)]

@@ -6,20 +6,26 @@ command line, it means the argument of that name.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args
 
+from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput, unknown_name
+from crownless.runtime.printable import printable
+from crownless.spec import notation
+from crownless.spec.computation import Computation
+from crownless.spec.drawn import Drawn
+from crownless.spec.notation import Script
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, order_named
+from crownless.spec.recorder import Recorder
 
 from . import arguments
 
 if TYPE_CHECKING:
-    from logging import Logger
-    from typing import Unpack
-
     from crownless.impl.channels import Channel
     from crownless.impl.protocol import Protocol, Setting
     from crownless.impl.workloads import Workload
@@ -34,13 +40,7 @@ if TYPE_CHECKING:
     from crownless.oracle.classification import Classification, NamedComputation
     from crownless.oracle.logs.formats import Format
     from crownless.proofs.induction.proving import ProofReport
-    from crownless.runtime.ending import Limits
-    from crownless.spec.computation import Computation
-    from crownless.spec.drawn import Drawn
     from crownless.spec.enumeration import Sends
-    from crownless.spec.notation import Script
-    from crownless.spec.orders import UnreceivedPolicy
-    from crownless.spec.recorder import Recorder
 
     #: A protocol: its name (`rst`, `hub.py:Hub`, `package.module:Class`), its class, or a machine.
     ProtocolLike = str | type[Protocol] | Protocol
@@ -78,15 +78,11 @@ def parse(text: str) -> Computation:
 
     Raises `BadInput`, with line and column, if the text is invalid.
     """
-    from .spec import notation
-
     return notation.to_computation(notation.parse(text))
 
 
 def program(text: str, name: str | None = None) -> Script:
     """A program in the same notation, where a receive may accept any message; `name` is its name in reports."""
-    from .spec import notation
-
     return replace(notation.parse(text), name=name)
 
 
@@ -134,8 +130,6 @@ def classify(
     `computation`: one that was parsed, read from a log or recorded, or its text. `unreceived`: unreceived messages are
     `lost`, or `pending` (then an order is kept if some completion keeps it).
     """
-    from crownless.spec.orders import ORDERS, order_named
-
     from .oracle import classification as oracle
 
     names = arguments.names("orders", orders)
@@ -146,8 +140,6 @@ def classify(
 
 def named(name: str, given: ComputationLike) -> NamedComputation:
     from crownless.oracle.classification import NamedComputation
-    from crownless.spec.computation import Computation
-    from crownless.spec.recorder import Recorder
 
     if isinstance(given, NamedComputation):
         return given
@@ -307,10 +299,8 @@ def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     return prove(request.name, proof_of(request.kind), steps)
 
 
-def logger() -> Logger:
+def logger() -> logging.Logger:
     """The logger for reports while a function of this module is running."""
-    import logging
-
     return logging.getLogger("crownless")
 
 
@@ -340,8 +330,6 @@ def _request(protocol: ProtocolLike, processes: int | None, messages: int | None
 
 
 def limits_of(states: int | None, seconds: float | None, memory: int | None) -> Limits:
-    from crownless.runtime.ending import Limits
-
     return Limits(
         arguments.optional_number("max_states", states),
         None if seconds is None else arguments.seconds("max_seconds", seconds),
@@ -351,8 +339,6 @@ def limits_of(states: int | None, seconds: float | None, memory: int | None) -> 
 
 def _script(given: ProgramLike) -> Script:
     from crownless.model_check.check.request import load_program
-
-    from .spec import notation
 
     if isinstance(given, str):
         is_text = "\n" in given or (":" in given and not Path(given).exists())
@@ -381,13 +367,10 @@ def draw(
     that a result violates. Over 200 messages, only an excerpt is drawn. `unicode`: False for text in plain ASCII.
     Raises `BadInput` if there is no such form or order, or there is nothing to draw, such as no violation.
     """
-    from crownless.runtime.printable import printable
     from crownless.spec.diagrams.excerpt import excerpt
     from crownless.spec.diagrams.page import in_html
     from crownless.spec.diagrams.svg import in_svg
     from crownless.spec.diagrams.text import in_text
-    from crownless.spec.drawn import Drawn
-    from crownless.spec.orders import order_named
 
     if form not in get_args(DrawingForm):
         raise unknown_name("form", form, get_args(DrawingForm))

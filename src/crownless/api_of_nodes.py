@@ -1,34 +1,38 @@
 """The functions of `import crownless as cr` on external implementations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict, Unpack
+
+from crownless.impl import own_protocols
+from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.oracle.conformance import conforming, schedules
+from crownless.oracle.conformance.bodies import to_ignore
+from crownless.oracle.conformance.conformance_request import Request
+from crownless.oracle.conformance.conformance_result import Conformance
+from crownless.oracle.conformance.in_process import InProcess, sends_of
+from crownless.oracle.conformance.node import Implementation, NodeLimits
+from crownless.oracle.conformance.out_of_process import OutOfProcess
+from crownless.oracle.conformance.schedules import Replay, read_schedule
+from crownless.runtime.printable import as_json
+from crownless.runtime.reading import read_bytes
+from crownless.spec.enumeration import Sends, known_sends
 
 from . import arguments
 from .api import limits_of, logger
 
-if TYPE_CHECKING:
-    from typing import Unpack
 
-    from crownless.oracle.conformance.conformance_request import Request
-    from crownless.oracle.conformance.conformance_result import Conformance
-    from crownless.oracle.conformance.node import Implementation
-    from crownless.oracle.conformance.schedules import Replay
-    from crownless.spec.enumeration import Sends
+class Scope(TypedDict, total=False):
+    """The bound of the schedules, as in `conform`."""
 
-    class Scope(TypedDict, total=False):
-        """The bound of the schedules, as in `conform`."""
-
-        orders: Iterable[str]
-        channel: str
-        sends: Sends | None
-        self_sends: bool
-        replies: int | None
-        ticks: int
-        restarts: int
+    orders: Iterable[str]
+    channel: str
+    sends: Sends | None
+    self_sends: bool
+    replies: int | None
+    ticks: int
+    restarts: int
 
 
 def conform(
@@ -59,8 +63,6 @@ def conform(
     regular expression for parts of packets to ignore, such as time stamps. A violated property has a shortest run:
     `conform(MyNode)["causal"].run`.
     """
-    from crownless.oracle.conformance.conforming import conform as drive
-
     request = _request(
         node,
         processes,
@@ -74,7 +76,7 @@ def conform(
         restarts=restarts,
     )
     with _implementation(node, request.processes, request.sends, timeout, ignore) as implementation:
-        return drive(implementation, request, limits_of(None, max_seconds, None), report=logger().warning)
+        return conforming.conform(implementation, request, limits_of(None, max_seconds, None), report=logger().warning)
 
 
 def conform_at_random(
@@ -94,13 +96,11 @@ def conform_at_random(
     `seed`: determines the runs; all else as for `conform`. A verdict `holds` is about these runs alone; others may
     violate the property. A violation has a run without unnecessary steps: `conform_at_random(MyNode)["causal"].run`.
     """
-    from crownless.oracle.conformance.conforming import conform_at_random as drive
-
     request = _request(node, processes, messages, **scope)
     runs = arguments.whole_number("runs", runs)
     seed = arguments.whole_number("seed", seed, least=0)
     with _implementation(node, request.processes, request.sends, timeout, ignore) as implementation:
-        return drive(implementation, request, runs, seed, limits_of(None, max_seconds, None))
+        return conforming.conform_at_random(implementation, request, runs, seed, limits_of(None, max_seconds, None))
 
 
 def replay(
@@ -115,26 +115,16 @@ def replay(
     True if the property that the schedule once violated now holds; `.broken` has all violated ones, `.run` the run,
     `.differs` the first step with a different outcome than before. `node`: as for `conform`.
     """
-    from crownless.oracle.conformance.schedules import read_schedule
-    from crownless.oracle.conformance.schedules import replay as follow
-    from crownless.runtime.printable import as_json
-    from crownless.runtime.reading import read_bytes
-
     if isinstance(schedule, Mapping):
         given = read_schedule(as_json(dict(schedule)).encode(), "schedule")
     else:
         given = read_schedule(read_bytes(Path(schedule), str(schedule)), str(schedule))
     with _implementation(node, given.request.processes, given.request.sends, timeout, ignore) as implementation:
-        return follow(implementation, given)
+        return schedules.replay(implementation, given)
 
 
 def _request(node: object, processes: int, messages: int, **scope: Unpack[Scope]) -> Request:
     """The request, after its numbers and names are validated."""
-    from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
-    from crownless.oracle.conformance.conformance_request import Request
-    from crownless.oracle.conformance.in_process import sends_of
-    from crownless.spec.enumeration import known_sends
-
     return Request(
         processes=arguments.whole_number("processes", processes, most=MOST_PROCESSES),
         messages=arguments.whole_number("messages", messages, most=MOST_MESSAGES),
@@ -153,13 +143,6 @@ def _implementation(
     node: type | str | Sequence[str], n: int, sends: Sends, timeout: float, ignore: str | None
 ) -> Iterator[Implementation]:
     """The nodes of a class, of a class by its name, or of a command."""
-    from crownless.oracle.conformance.bodies import to_ignore
-    from crownless.oracle.conformance.in_process import InProcess
-    from crownless.oracle.conformance.node import NodeLimits
-    from crownless.oracle.conformance.out_of_process import OutOfProcess
-
-    from .impl import own_protocols
-
     ignored = to_ignore(ignore)
     limits = NodeLimits(seconds=arguments.seconds("timeout", timeout))
     implementation: Implementation

@@ -132,14 +132,14 @@ def test_every_file_opens_with_its_source_and_what_was_recovered_and_is_printed_
 
 @pytest.mark.parametrize("name", STRONGEST)
 def test_every_figure_is_a_complete_computation(name: str) -> None:
-    assert script(name).is_computation
+    assert script(name).names_receives
     assert computation(name).complete
 
 
 @pytest.mark.parametrize(("name", "processes"), PROGRAMS.items())
 def test_a_program_has_its_processes_and_is_no_computation(name: str, processes: str) -> None:
     assert script(name).processes == tuple(processes.split())
-    assert not script(name).is_computation
+    assert not script(name).names_receives
     for parts in script(name).statements:
         assert all(part.message is None for part in parts if isinstance(part, ReceiveStatement))
 

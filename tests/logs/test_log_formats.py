@@ -92,6 +92,20 @@ def test_expressions_are_taken_from_the_first_lines_or_are_those_of_govector() -
         assert of_text(f"{first}\n\n{moved}", "shiviz")[0].subject.messages == 1
 
 
+def test_shivectors_form_has_the_text_above_the_clock() -> None:
+    above = "".join(f"{text}\n{host} {json.dumps(clock)} \n" for host, clock, text in PING)  # as it writes them
+    (found,) = of_text(above, "shiviz", PATTERN)
+    assert (found.subject.messages, found.subject.notes) == (1, ())
+    begun = "panic\n" + shiviz_log(*PING)  # a text first, but none after which a clock ends the log
+    (found,) = of_text(begun, "shiviz", PATTERN)
+    assert [note[:14] for note in found.subject.notes] == ["1 line of text"]
+
+
+def test_clocks_may_be_strings_of_tla() -> None:
+    escaped = shiviz_log(*PING).replace('"', '\\"')
+    assert of_text(escaped, "shiviz", PATTERN)[0].subject.messages == 1
+
+
 def test_executions_are_runs_named_by_trace() -> None:
     one = shiviz_log(*PING)
     expressions = "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n^=== (?<trace>.*) ===$\n"
@@ -418,7 +432,7 @@ REFUSED: dict[Format, list[tuple[str, str]]] = {
         (resource_spans(a=[span("1", 4, 1), span("1", 4, 2)]), "span 2 (1): it comes twice"),
         (
             resource_spans(a=[span("1", 4, 1)], b=[span("2", 5, 1, "1"), span("3", 5, 2, "1")]),
-            "b delivers 1 twice: spans 2 and 3",
+            "b delivers 1 twice: spans 2 and 3; --complete reports this as a violation",
         ),
         (resource_spans(a=[span("1", 4, 1)]).replace("service.name", "x"), "no 'service.name'"),
         (

@@ -281,6 +281,28 @@ def test_exit_codes_and_notes(crownless: Crownless, tmp_path: Path) -> None:
     assert crownless("classify", "--match", "mf-fig8").code == 2
 
 
+def test_of_many_runs_a_note_says_how_many_it_concerns(crownless: Crownless, tmp_path: Path) -> None:
+    runs = [json.loads(line) | {"run": run} for run in range(12) for line in (OVERTAKEN, KEPT_FIFO)[run == 3]]
+    out = " ".join(crownless("classify", "--match", log_files.written(tmp_path, runs), "--quiet").out.split())
+    assert f"{NO_OTHER} (11 runs)" in out
+    assert "line 15 delivers line 14, and line 13 is not received (1 run)" in out
+    assert "broken in every matching note" in out  # of all runs
+
+
+def test_a_log_too_large_to_be_drawn_is_not_referred_to_show_which_cannot_read_it(
+    crownless: Crownless, tmp_path: Path
+) -> None:
+    lines = [event("P", k, "send", "Q") for k in range(21)] + [event("Q", k, "deliver", "P") for k in range(21)]
+    assert "not drawn: more than 40 events\n" in crownless("classify", "--match", written(tmp_path, lines)).out
+
+
+def test_an_empty_input_is_called_empty(crownless: Crownless, tmp_path: Path) -> None:
+    (tmp_path / "nothing").write_text("\n")
+    answer = crownless("classify", "--match", "--order-by", "line", str(tmp_path / "nothing"))
+    assert answer.code == 2
+    assert "the input is empty" in answer.err
+
+
 def test_the_example_is_the_one_on_the_page(crownless: Crownless) -> None:
     example = Path(__file__).parents[2] / "examples" / "no_names.jsonl"
     assert f'```json title="{example.name}"\n{example.read_text("utf-8")}```' in page("event_logs").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Options that several verbs share, each defined once: limits, parameters of a protocol."""
+"""Options that several verbs share, each defined once: limits, parameters of a protocol; and shell completion."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -6,9 +6,11 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import Setting
+from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import load_program
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
@@ -223,3 +225,9 @@ def within(option: str, value: int, most: int, least: int = 1) -> int:
     if not least <= value <= most:
         raise BadInput(f"{option} {value}: not {least} to {most}", hint="3 is a good start")
     return value
+
+
+def complete_protocol(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The bundled protocols whose names have this prefix; or else files, which may hold a protocol."""
+    known = [CompletionItem(name) for name in PROTOCOLS if name.startswith(incomplete)]
+    return known or [CompletionItem(incomplete, type="file")]

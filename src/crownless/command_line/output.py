@@ -9,7 +9,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
@@ -149,23 +149,21 @@ def print_json(facts: Mapping[str, Any], *, indent: int | None = 2) -> None:
 #: Seconds after which progress is printed where standard error is no terminal.
 PRINTED_AFTER = 5.0
 
-Clock = Callable[[], float]
-
 
 class Progress:
     """The progress of a verb, on standard error: on a terminal one line that changes; otherwise, with `printed`, a line
     after some seconds, and then whenever the elapsed time has doubled.
     """
 
-    def __init__(self, line: Status | None = None, *, printed: bool = False, clock: Clock = time.monotonic) -> None:
-        self._line, self._printed, self._clock = line, printed, clock
-        self._began, self._next = clock(), PRINTED_AFTER
+    def __init__(self, line: Status | None = None, *, printed: bool = False) -> None:
+        self._line, self._printed = line, printed
+        self._began, self._next = time.monotonic(), PRINTED_AFTER
 
     def update(self, text: str) -> None:
         """Shows this from now on."""
         if self._line is not None:
             self._line.update(Text(printable(text)))
-        elif self._printed and (seconds := self._clock() - self._began) >= self._next:
+        elif self._printed and (seconds := time.monotonic() - self._began) >= self._next:
             self._next = 2 * seconds
             say(f"{text}, {seconds:.0f} s")
 

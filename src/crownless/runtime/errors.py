@@ -1,7 +1,5 @@
 """The one public error for bad input: the problem, its place, and a hint."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -34,7 +32,7 @@ class BadInput(ValueError):
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
         return printable((f"{place}: " if place else "") + self.message + (f"; {self.hint}" if self.hint else ""))
 
-    def at(self, *, file: str | None = None, line: int | None = None, column: int | None = None) -> BadInput:
+    def at(self, *, file: str | None = None, line: int | None = None, column: int | None = None) -> "BadInput":
         """The same error, with missing places filled in."""
         return BadInput(
             self.message,

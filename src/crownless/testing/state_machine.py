@@ -1,7 +1,5 @@
 """A Hypothesis state machine that drives a user's class through random schedules and checks its order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from itertools import count
@@ -152,7 +150,7 @@ class _Driven(RuleBasedStateMachine):
     most: ClassVar[int]
     new: ClassVar[Any]
 
-    subject: _Nodes | _Protocol | None = None
+    subject: "_Nodes | _Protocol | None" = None
     #: The moves possible next.
     moves: Sequence[Move] = ()
     #: True after a failure: hypothesis tears a machine down in any case.

@@ -1,11 +1,8 @@
 """Hypothesis strategies for random computations, programs and schedules."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from hypothesis import strategies as st
 
+from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Workload
 from crownless.model_check.check.request import Check
 from crownless.model_check.runs.runs import Run, run_of
@@ -13,9 +10,6 @@ from crownless.model_check.system.system import LocalStep
 from crownless.spec import notation
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.notation import Script
-
-if TYPE_CHECKING:
-    from crownless.impl.protocol import ProtocolMachine
 
 
 @st.composite

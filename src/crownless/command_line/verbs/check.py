@@ -11,10 +11,9 @@ from typing import Any
 
 import click
 
-from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile, output_folder
-from crownless.command_line.options import Verb, grouped, with_limits, with_output, with_system
+from crownless.command_line.options import Verb, complete_protocol, grouped, with_limits, with_output, with_system
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.reports import Reports, with_reports
 from crownless.impl.registry import PROTOCOLS
@@ -23,13 +22,7 @@ from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
 from crownless.model_check.check.suite import SuiteRow, as_expected, own_checks
 from crownless.model_check.check.suite import rows as suite_rows
-from crownless.model_check.search.engines import (
-    COMPILES,
-    MOST_WORKERS,
-    RemoteEngine,
-    admitted,
-    compiling,
-)
+from crownless.model_check.search.engines import COMPILES, MOST_WORKERS, RemoteEngine, admitted, compiling
 from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
 from crownless.runtime.errors import BadInput

@@ -13,7 +13,10 @@ from crownless.command_line.output import STYLES, print_drawing, print_line, spe
 from crownless.command_line.tables import Rows
 from crownless.oracle import classification as oracle
 from crownless.oracle.classification import Classifications, ClassifiedRuns
+from crownless.oracle.log_orders.complete import PROPERTIES, Delivery
+from crownless.oracle.logs.formats import Progress
 from crownless.oracle.logs.reasons import DeliveredTwice
+from crownless.oracle.logs.skipped import Quarantine
 from crownless.runtime.ending import look
 from crownless.runtime.printable import printable, printable_line, printable_name, some
 from crownless.spec import library
@@ -25,10 +28,7 @@ from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
 from crownless.spec.witnesses import messages_of
 
 if TYPE_CHECKING:
-    from crownless.oracle.log_orders.complete import Delivery
     from crownless.oracle.log_orders.context import Context
-    from crownless.oracle.logs.formats import Progress
-    from crownless.oracle.logs.skipped import Quarantine
 
 #: Only `show` draws larger computations.
 DRAWN_UP_TO = 40
@@ -58,7 +58,11 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
         _draw(subject.computation, classification.reading)
     elif drawing:
         if isinstance(subject, oracle.NamedComputation):
-            print_line(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
+            from crownless.oracle.log_orders.matching import IN_ORDER  # it needs numpy, which takes a while to import
+
+            # `show` reads only logs that name their messages.
+            shows = "" if IN_ORDER in subject.notes else "; crownless show draws it all the same"
+            print_line(f"not drawn: more than {DRAWN_UP_TO} events{shows}")
         _draw_violations(classification)
     _print_verdicts(classification.verdicts)
     if drawing and isinstance(subject, oracle.LargeRun) and subject.context is not None:
@@ -184,14 +188,12 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
 
 
 def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
-    """Prints the notes on how many runs were read, each once, after those that concern all."""
+    """Prints each note once, first those that concern all runs; of the others, how many runs they concern."""
     of_all = [note for part in parts for note in part.notes]
     runs = [one.subject for part in parts if isinstance(part, Classifications) for one in part]
-    notes = [
-        note
-        for note in dict.fromkeys([*of_all, *(note for run in runs for note in run.notes)])
-        if note != oracle.FROM_ONE
-    ]
+    of_runs = Counter(note for run in runs for note in dict.fromkeys(run.notes) if note not in of_all)
+    of_some = {note: f" ({some(number, 'run')})" for note, number in of_runs.items() if number < sum(map(len, parts))}
+    notes = [f"{note}{of_some.get(note, '')}" for note in dict.fromkeys([*of_all, *of_runs]) if note != oracle.FROM_ONE]
     _print_first(NOTES_UP_TO, [f"note: {note}" for note in notes], "note")
 
 
@@ -331,8 +333,6 @@ def first_violations(parts: Sequence[ClassifiedRuns]) -> dict[str, tuple[int, in
 
 def print_delivery_summary(parts: Sequence[ClassifiedRuns]) -> None:
     """Prints how many runs have and violate each property, and the first that violates it."""
-    from crownless.oracle.log_orders.complete import PROPERTIES
-
     deliveries = [delivery for _, _, delivery in _deliveries(parts)]
     firsts = first_violations(parts)
     each = (

@@ -18,8 +18,7 @@ from crownless.pipeline.logs.judging import LogResult, judge, judge_by_clocks, j
 from crownless.pipeline.logs.live import IDLE_TIMEOUT, LATER, MAX_LATENESS, WITHDRAWN, LiveLog, read_live, start, stop
 from crownless.pipeline.logs.records import HOLE, JUDGED, QUARANTINE, VERDICT, Query, Record, batch_of
 from crownless.pipeline.logs.sources import is_parquet
-from crownless.pipeline.progress import task_progress
-from crownless.pipeline.session import session, spark_errors_as_bad_input
+from crownless.pipeline.session import session, spark_errors_as_bad_input, task_progress
 from crownless.runtime.ending import Stopped, interrupted_by, stoppable
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some

@@ -1,37 +1,30 @@
 """`crownless cost`: the costs of protocols in bytes, control messages and delay."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFolder
-from crownless.command_line.options import Verb, with_limits, with_output, with_settings
+from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output, with_settings
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import Setting, promised_orders
 from crownless.impl.registry import protocol_named
-from crownless.model_check.simulation.experiment import COMPARED, SEEDS, Experiment, combinations
+from crownless.model_check.simulation.experiment import COMPARED, SEEDS, Experiment, Row, combinations
+from crownless.model_check.simulation.figures import Point, points
 from crownless.model_check.simulation.latencies import LATENCIES
 from crownless.model_check.simulation.traffic import TRAFFIC
+from crownless.pipeline.costs import sweep
 from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import listed, some
 
-if TYPE_CHECKING:
-    from crownless.model_check.simulation.experiment import Row
-    from crownless.model_check.simulation.figures import Point
-
 ENGINES = ("plain", "spark")
 #: The figures in the table, in order.
 SHOWN = ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
-
 
 MOST_SEEDS = 100_000
 
@@ -90,9 +83,6 @@ def cost(
     Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage, 3 a limit was reached or it was
     interrupted: the figures cover the simulations done by then.
     """
-    from crownless.model_check.simulation.figures import points
-    from crownless.pipeline.costs import sweep
-
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if master is not None and engine != "spark":

@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 
-from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
 from crownless.command_line.log_options import with_log_options, with_run
-from crownless.command_line.options import with_limits, with_output, with_system
+from crownless.command_line.options import complete_protocol, with_limits, with_output, with_system
 from crownless.command_line.output import print_json, status
 from crownless.command_line.pictures import write_file
 from crownless.oracle.logs.formats import LogOptions

@@ -8,9 +8,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from crownless.command_line.completion import complete_protocol
 from crownless.command_line.file_options import InputFile, OutputFile
-from crownless.command_line.options import with_ascii
+from crownless.command_line.options import complete_protocol, with_ascii
 from crownless.command_line.output import print_json, print_line
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
@@ -27,7 +26,6 @@ from crownless.spec import library, notation
 from crownless.spec.bibliography import BIBLIOGRAPHY, references
 from crownless.spec.clocks import CLOCKS
 from crownless.spec.diagrams.between_orders import orders_in_svg
-from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import WITH_TOTAL
 
 #: The sections, in the order in which they are listed.
@@ -224,13 +222,9 @@ def _summary(doc: str) -> str:
 def _figure(name: str) -> dict[str, Any]:
     """A bundled text: its kind, and the first sentence of its comment."""
     script = notation.load(library.path(name))
-    receives = [
-        statement for line in script.statements for statement in line if isinstance(statement, ReceiveStatement)
-    ]
-    named = all(receive.message is not None for receive in receives)
     return {
         "name": name,
-        "kind": "computation" if named else "program",
+        "kind": "computation" if script.names_receives else "program",
         "processes": len(script.processes),
         "text": library.comment(name),
     }

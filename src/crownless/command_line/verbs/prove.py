@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 import click
 from rich.text import Text
 
-from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import exit_code, say
-from crownless.command_line.options import Verb, with_limits, with_output
+from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output
 from crownless.command_line.output import STYLES, print_drawing, print_json, print_line, print_run, status
 from crownless.command_line.tables import Rows
 from crownless.impl.registry import protocol_named

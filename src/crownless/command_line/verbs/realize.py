@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
-from crownless.command_line.options import Verb, with_limits, with_output, with_system
+from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output, with_system
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
 from crownless.command_line.tables import Rows
 from crownless.model_check.check.request import Check

@@ -1,19 +1,14 @@
 """Files that hold runs: what `check --json`, `conform --json` or `conform --save` wrote, not computations and logs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from crownless.model_check.runs.saved_runs import SavedCheck, read_checks
 from crownless.oracle.logs.formats import format_in
 from crownless.runtime.errors import BadInput
-from crownless.runtime.json_reader import decode_json
-from crownless.runtime.reading import read_text
+from crownless.runtime.reading import decode_json, read_text
 from crownless.spec import library
-
-if TYPE_CHECKING:
-    from crownless.model_check.runs.saved_runs import SavedCheck
 
 #: The number of bytes that suffice to distinguish a run from a computation or a log.
 PEEKED = 1 << 16
@@ -42,9 +37,7 @@ def saved_checks(name: str) -> list[SavedCheck] | None:
 
 
 def _read(content: bytes, file: str) -> list[SavedCheck]:
-    # Schemas are made when these are imported.
-    from crownless.model_check.runs.saved_runs import read_checks
-    from crownless.oracle.conformance.schedules import read_conformance, read_schedule
+    from crownless.oracle.conformance.schedules import read_conformance, read_schedule  # it takes a while to import
 
     if content.lstrip().startswith(b"["):
         return read_checks(content, file)

@@ -1,10 +1,8 @@
 """`crownless show`: a drawing of a run or a computation."""
 
-from __future__ import annotations
-
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,6 +13,7 @@ from crownless.command_line.output import print_drawing, print_json, print_line,
 from crownless.command_line.pictures import write_diagrams
 from crownless.model_check.runs.run_diagrams import variables_after
 from crownless.model_check.runs.runs import Run, shown_once
+from crownless.model_check.runs.saved_runs import SavedCheck
 from crownless.oracle import classification as oracle
 from crownless.oracle.logs.formats import LogOptions
 from crownless.runtime.errors import BadInput
@@ -27,9 +26,6 @@ from crownless.spec.orders import order_named
 from crownless.spec.witnesses import event_json
 
 from .saved import saved_checks
-
-if TYPE_CHECKING:
-    from crownless.model_check.runs.saved_runs import SavedCheck
 
 
 @click.command(cls=Verb, everyday="svg html highlight variables chosen as_json")
@@ -86,8 +82,8 @@ def show(
             facts = [{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects]
             print_json({"computations": facts})
         if to_files:
-            titled = [(subject.computation, _title(run, subject)) for subject in subjects]
-            diagrams = [diagram_of(computation, title, highlight) for computation, title in titled]
+            title = _bundled_title(run) or Path(run).name
+            diagrams = [diagram_of(subject.computation, subject.run or title, highlight) for subject in subjects]
             write_diagrams(svg, html, diagrams, printable_name(run))
         elif not as_json:
             _draw_computations(subjects, _bundled_title(run), unicode)
@@ -147,11 +143,6 @@ def _bundled_title(name: str) -> str | None:
 
 def _title_of_run(check: SavedCheck, names: list[str]) -> str:
     return check.title or f"{check.protocol} violates {', '.join(names)}"
-
-
-def _title(name: str, subject: oracle.NamedComputation) -> str:
-    """The title of a diagram."""
-    return subject.run or _bundled_title(name) or Path(name).name
 
 
 def _see(name: str) -> None:

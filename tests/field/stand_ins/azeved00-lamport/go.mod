@@ -1,0 +1,3 @@
+module p2p
+
+go 1.19

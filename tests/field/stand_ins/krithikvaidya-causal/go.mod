@@ -1,0 +1,3 @@
+module node
+
+go 1.19

@@ -1,0 +1,5 @@
+package uuid
+
+import "io"
+
+func SetRand(io.Reader) {}
