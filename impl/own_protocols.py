@@ -160,13 +160,14 @@ def _cannot_be_imported(called: str, error: BaseException) -> BadInput:
 
 
 class _Sought(NamedTuple):
-    """A kind of class to look for: its name in messages, a test for it, and a hint."""
+    """A kind of class to look for: its name in messages, a test for it, hints, and the verb for it."""
 
     called: str
     several: str
     is_one: Callable[[type], bool]
     hint: str
     begin: str
+    verb: str = ""
 
 
 PROTOCOL = _Sought(
@@ -175,6 +176,7 @@ PROTOCOL = _Sought(
     lambda kind: issubclass(kind, ProtocolMachine),
     "derive a class from crownless.Protocol",
     "begin with: crownless new {}",
+    "check",
 )
 NODE = _Sought(
     "node",
@@ -182,6 +184,7 @@ NODE = _Sought(
     lambda kind: callable(getattr(kind, "on_send", None)) and callable(getattr(kind, "on_packet", None)),
     "a node's class has on_send(to, message) and on_packet(source, packet)",
     "a node's class has on_send(to, message) and on_packet(source, packet)",
+    "conform",
 )
 
 EITHER = _Sought(
@@ -206,17 +209,15 @@ def _class_of(name: str, sought: _Sought) -> type:
 
 
 def _class_in(module: ModuleType, where: str, wanted: str, sought: _Sought) -> type:
-    classes = {
-        name: kind
-        for name, kind in vars(module).items()
-        if inspect.isclass(kind) and sought.is_one(kind) and kind.__module__ == module.__name__
-    }
+    classes = _classes(module, sought)
     known = ", ".join(f"{where}:{name}" for name in classes) or f"none; {sought.begin.format(where)}"
     if not wanted:
         if len(classes) == 1:
             return next(iter(classes.values()))
         if not classes:
-            raise BadInput(f"{where} has no {sought.called}", hint=sought.begin.format(where))
+            begin = sought.begin.format(where)
+            hints = [_verb_hint(f"{where}:{name}", kind) for name, kind in _classes(module).items()]
+            raise BadInput(f"{where} has no {sought.called}", hint=next(filter(None, hints), begin))
         raise BadInput(f"{where} has {len(classes)} {sought.several}", hint=f"name one: {known}")
     found: object = module
     for part in wanted.split("."):
@@ -228,8 +229,26 @@ def _class_in(module: ModuleType, where: str, wanted: str, sought: _Sought) -> t
     return _checked(found, f"{where}:{wanted}", sought)
 
 
+def _classes(module: ModuleType, sought: _Sought | None = None) -> dict[str, type]:
+    """The classes that a module defines, of that kind or of any."""
+    return {
+        name: kind
+        for name, kind in vars(module).items()
+        if inspect.isclass(kind) and kind.__module__ == module.__name__ and (sought is None or sought.is_one(kind))
+    }
+
+
+def _verb_hint(name: str, found: object) -> str:
+    """The hint which verb takes this class, or nothing."""
+    for known in (PROTOCOL, NODE):
+        if inspect.isclass(found) and known.is_one(found):
+            return f"{name} is a {known.called}: crownless {known.verb} {name}"
+    return ""
+
+
 def _checked(found: object, name: str, sought: _Sought) -> type:
     if inspect.isclass(found) and sought.is_one(found):
         return found
     what = f"the class {found.__name__}" if inspect.isclass(found) else f"a {type(found).__name__}"
-    raise BadInput(f"{name} is {what}, which is not a {sought.called}", hint=sought.hint)
+    hint = _verb_hint(name, found) or sought.hint
+    raise BadInput(f"{name} is {what}, which is not a {sought.called}", hint=hint)

@@ -172,15 +172,21 @@ BUGS = {
     "OwnColumn": Caught(3, 3, "causal", 5),
     "ClockAfterCallback": Caught(3, 3, "causal", 5),
 }
+#: The files of the nodes in other languages, the bug of each, and the commands that the language needs.
 BUG_IN = {
-    "c": "StampBeforeIncrement",
-    "rust": "OwnColumn",
-    "go": "OnePass",
-    "javascript": "BroadcastClocks",
-    "java": "OverwritingMerge",
+    "matrix.c": "StampBeforeIncrement",
+    "matrix.rs": "OwnColumn",
+    "matrix.go": "OnePass",
+    "matrix.js": "BroadcastClocks",
+    "Matrix.java": "OverwritingMerge",
 }
-#: The commands that each language needs.
-NEEDS = {"c": ["cc"], "rust": ["rustc"], "go": ["go"], "javascript": ["node"], "java": ["javac", "java"]}
+NEEDS = {
+    "matrix.c": ["cc"],
+    "matrix.rs": ["rustc"],
+    "matrix.go": ["go"],
+    "matrix.js": ["node"],
+    "Matrix.java": ["javac", "java"],
+}
 
 
 class Programs(NamedTuple):
@@ -204,16 +210,15 @@ def commands_in(text: str) -> tuple[list[str], list[str]]:
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Compiles the nodes of a language as the head comment says."""
+    """Compiles the nodes of a file as its head comment says."""
 
     @cache
-    def built(language: str) -> Programs:
-        if missing := [needed for needed in NEEDS[language] if shutil.which(needed) is None]:
+    def built(name: str) -> Programs:
+        if missing := [needed for needed in NEEDS[name] if shutil.which(needed) is None]:
             pytest.skip(f"{missing[0]} is not installed")
-        folder = tmp_path_factory.mktemp("nodes") / language
-        shutil.copytree(EXAMPLES / language, folder)
-        (file,) = folder.glob("[Mm]atrix.*")
-        compile_them, (right, wrong) = commands_in(file.read_text("utf-8"))
+        folder = tmp_path_factory.mktemp("nodes")
+        file = shutil.copy(EXAMPLES / "matrix" / name, folder)
+        compile_them, (right, wrong) = commands_in(Path(file).read_text("utf-8"))
         for command in compile_them:
             done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
@@ -259,20 +264,20 @@ def test_a_wrong_class_is_caught_at_its_smallest_bound(bug: str) -> None:
     assert_caught(caught, asked_of_class(bug, caught.processes, caught.messages))
 
 
-@pytest.mark.parametrize("language", BUG_IN)
-def test_the_right_program_keeps_causal_order(language: str, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    programs = build(language)
+@pytest.mark.parametrize("name", BUG_IN)
+def test_the_right_program_keeps_causal_order(name: str, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = build(name)
     monkeypatch.chdir(programs.folder)
     assert_right(asked_of_program(programs.right, 3, 3, replies=0))
 
 
-@pytest.mark.parametrize("language", BUG_IN)
+@pytest.mark.parametrize("name", BUG_IN)
 def test_a_wrong_program_is_caught_at_its_smallest_bound(
-    language: str, build: Build, monkeypatch: pytest.MonkeyPatch
+    name: str, build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    programs = build(language)
+    programs = build(name)
     monkeypatch.chdir(programs.folder)
-    assert_caught(BUGS[BUG_IN[language]], asked_of_program(programs.wrong, *BUGS[BUG_IN[language]][:2]))
+    assert_caught(BUGS[BUG_IN[name]], asked_of_program(programs.wrong, *BUGS[BUG_IN[name]][:2]))
 
 
 def test_a_class_is_caught_as_a_program_by_what_only_replies_from_inside_deliveries_show() -> None:

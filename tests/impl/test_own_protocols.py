@@ -190,6 +190,31 @@ def test_a_file_that_cannot_be_used_is_one_line_with_its_place(
     assert err.count("\n") == 1
 
 
+NODE = "class Node:\n    def on_send(self, to, message): ...\n    def on_packet(self, source, packet): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("check node.py", "node.py has no protocol; node.py:Node is a node: crownless conform node.py:Node"),
+        ("check node.py:Node", "which is not a protocol; node.py:Node is a node: crownless conform node.py:Node"),
+        ("conform hub.py", "hub.py has no node; hub.py:Hub is a protocol: crownless check hub.py:Hub"),
+        ("conform hub.py:Hub", "which is not a node; hub.py:Hub is a protocol: crownless check hub.py:Hub"),
+        ("conform rst", "'rst' is no class of a file; it is a protocol: crownless check rst"),
+        (
+            "check ./node",
+            "./node is a file, and no protocol; crownless conform drives a program, crownless classify",
+        ),
+    ],
+)
+def test_check_and_conform_name_each_other(hub: Path, crownless: Crownless, command: str, line: str) -> None:
+    hub.with_name("node.py").write_text(NODE)
+    hub.with_name("node").touch()
+    code, _, err = crownless(*command.split())
+    assert (code, err.count("\n")) == (2, 1)
+    assert line in err
+
+
 # -- names -------------------------------------------------------------------------------------------------------------
 
 

@@ -35,7 +35,7 @@ VERBS = {
     "count": Verb("count", "count", "Count the complete computations in each order."),
     "explore": Verb("explore", "explore", "Step through runs on an interactive page."),
     "list": Verb("listing", "list_", "List protocols, orders, properties, channels and programs."),
-    "new": Verb("new", "new", "Write a template for a protocol of your own."),
+    "new": Verb("new", "new", "Write a template: a protocol, or an adapter for conform."),
     "prove": Verb("prove", "prove_", "Prove a protocol's order for any number of processes."),
     "realize": Verb("realize", "realize", "Find which computations a protocol can generate."),
     "show": Verb("show", "show", "Draw a run or a computation."),

@@ -9,6 +9,7 @@ import click
 from crownless.command_line import options
 from crownless.command_line.file_options import COMMAND
 from crownless.impl import own_protocols
+from crownless.impl.registry import PROTOCOLS
 from crownless.oracle.conformance.in_process import InProcess
 from crownless.oracle.conformance.node import Implementation, NodeLimits
 from crownless.oracle.conformance.out_of_process import OutOfProcess
@@ -52,6 +53,8 @@ def implementation_of(
     if node is not None:
         if not own_protocols.is_own(node):
             hint = f"give its class, such as node.py:MyNode, or if it is a program: -- {node}"
+            if node in PROTOCOLS:
+                hint = f"it is a protocol: crownless check {node}"
             raise BadInput(f"'{node}' is no class of a file", hint=hint)
         kind = own_protocols.load_node(node)
         with closing(InProcess(kind, n, limits, name=node, ignored=ignored, sends=sends)) as nodes:

@@ -1,6 +1,7 @@
-"""`crownless new`: a template for a new protocol."""
+"""`crownless new`: templates for a protocol, and for an adapter to an implementation in one of several languages."""
 
 import keyword
+import shlex
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,36 +12,85 @@ from crownless.command_line.options import with_ascii
 from crownless.command_line.output import print_json, print_line
 from crownless.runtime.errors import BadInput
 
+#: The languages of adapters, and how their files end; a template is named after the first ending.
+LANGUAGES = {
+    "c": (".c",),
+    "elixir": (".exs", ".ex"),
+    "erlang": (".erl", ".escript"),
+    "go": (".go",),
+    "java": (".java",),
+    "js": (".js", ".cjs", ".mjs"),
+    "python": (".py",),
+    "rust": (".rs",),
+}
+
 
 @click.command()
 @click.argument("name", metavar="FILE", type=OutputFile())
+@click.option(
+    "--node",
+    "language",
+    type=click.Choice(list(LANGUAGES)),
+    help="Write an adapter to an implementation in this language, for crownless conform.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
 @with_ascii
-def new(name: str, as_json: bool) -> None:
-    """Write FILE, a commented protocol of your own that can be checked as it stands.
+def new(name: str, language: str | None, as_json: bool) -> None:
+    """Write FILE: a commented protocol of your own, or with --node an adapter to an implementation; both can be run.
 
     \b
-    Example:
+    Examples:
       crownless new hub.py; crownless check hub.py:Hub
+      crownless new --node go node.go
 
-    It numbers the messages of each channel, so that it keeps FIFO order, and promises causal order, which it breaks:
-    `crownless check` shows how.
+    The protocol numbers the messages of each channel, so that it keeps FIFO order, and promises causal order, which it
+    breaks: `crownless check` shows how.
+
+    The adapter delivers each message as it comes. Call your own code instead, and `crownless conform` reports which
+    order it keeps. A FILE that ends in .go, .rs, .java, … needs no --node.
     """
     file = Path(name)
-    if file.suffix != ".py":
-        raise BadInput(f"{file}: not the name of a Python file", hint=f"name it {file.name}.py")
+    of_ending = {ending: known for known, endings in LANGUAGES.items() for ending in endings if known != "python"}
+    language = language or of_ending.get(file.suffix)
+    endings = LANGUAGES[language or "python"]
+    if file.suffix not in endings:
+        wrong = f"--node {language}: {file} does not end in {endings[0]}"
+        problem = wrong if language else f"{file}: not the name of a Python file"
+        raise BadInput(problem, hint=f"name it {file.with_suffix(endings[0])}")
     kind = "".join(part.capitalize() for part in file.stem.replace("-", "_").split("_"))
     if not kind.isidentifier() or keyword.iskeyword(kind):
-        raise BadInput(f"{file}: no class can be called '{kind}'", hint="begin with a letter, such as my_protocol.py")
-    template = files("crownless.command_line.verbs").joinpath("template.py.txt").read_text(encoding="utf-8")
+        hint = f"begin with a letter, such as my_{'node' if language else 'protocol'}{endings[0]}"
+        raise BadInput(f"{file}: no class can be called '{kind}'", hint=hint)
+    if language:
+        names = {f"./my_node{endings[0]}": _word(file), "./my_node": _word(file.with_suffix("")), "MyNode": kind}
+        text = _template(f"node{endings[0]}", names)
+        command = next(line for line in text.splitlines() if "crownless conform " in line).strip(" \t/*%#!")
+        facts = {"file": str(file), "node": language, "command": command}
+        said = f"an adapter to fill in. Run it: {command}"
+    else:
+        text = _template("protocol.py", {"my_protocol.py": str(file), "MyProtocol": kind})
+        facts = {"file": str(file), "protocol": f"{file}:{kind}"}
+        said = f"a protocol to begin with. Check it: crownless check {file}:{kind}"
     try:
         with file.open("x", encoding="utf-8") as new_file:
-            new_file.write(template.replace("MyProtocol", kind).replace("my_protocol.py", str(file)))
+            new_file.write(text)
     except FileExistsError:
         raise BadInput(f"{file} is there already", hint="name another file, or remove it") from None
     except OSError as error:
         raise cannot_be_written("FILE", name, error) from None
     if as_json:
-        print_json({"file": str(file), "protocol": f"{file}:{kind}"})
+        print_json(facts)
         return
-    print_line(f"{file}: a protocol to begin with. Check it: crownless check {file}:{kind}")
+    print_line(f"{file}: {said}")
+
+
+def _template(name: str, replaced: dict[str, str]) -> str:
+    text = files("crownless.command_line.verbs").joinpath("templates", f"{name}.txt").read_text(encoding="utf-8")
+    for old, new in replaced.items():
+        text = text.replace(old, new)
+    return text
+
+
+def _word(file: Path) -> str:
+    """The file as a word of a command."""
+    return shlex.quote(str(file) if file.is_absolute() else f"./{file}")
