@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from pathlib import Path
+from os.path import isfile
 
 from crownless.runtime.errors import BadInput, unknown_name
 
@@ -75,7 +75,7 @@ def protocol_named(name: str) -> type[ProtocolMachine]:
     nearby = own_protocols.class_nearby(name)
     if nearby is not None:
         raise BadInput(f"unknown protocol '{name}'", hint=f"did you mean {nearby}?")
-    if Path(name).is_file():
+    if isfile(name):  # false also for a name that no file can have
         hint = "crownless conform drives a program, crownless classify reads a log or a computation"
         raise BadInput(f"{name} is a file, and no protocol", hint=hint)
     raise unknown_name("protocol", name, [*PROTOCOLS, *own_protocols.registered()])

@@ -121,6 +121,11 @@ class LevelSearch:
             len(self.tables.frames),
         )
 
+    @property
+    def commutes(self) -> bool:
+        """True if moves of different processes commute, for the monitors too. The compiled ones support no others."""
+        return not self.reduces and self.monitor_states.commute
+
     def bits_of(self, name: str) -> int:
         """The bits of a property that a step violates; an invariant may have the name of an order."""
         return self._bits[0].get(name, 0) | self._bits[1].get(name, 0)
@@ -237,11 +242,9 @@ class LevelSearch:
         return True
 
     def _keep_all(self, keep: bool) -> None:
-        """Keeps from now on all rows, or those of two levels; in the latter case moves may sleep if they commute with
-        those of other processes, for the monitors too.
-        """
+        """Keeps from now on all rows, or those of two levels; in the latter case commuting moves may sleep."""
         self.keep = keep
-        self.system = self.system._replace(sleeps=not keep and not self.reduces and self.monitor_states.commute)
+        self.system = self.system._replace(sleeps=not keep and self.commutes)
 
     @property
     def lacks_rows(self) -> bool:
