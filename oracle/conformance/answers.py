@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from itertools import cycle, groupby, islice
 from typing import Any
 
 from crownless.runtime.printable import in_brackets, shortened, shown, some
@@ -22,6 +22,7 @@ from .node import (
     Implementation,
     Input,
     NodeFailure,
+    Output,
     Query,
     Send,
     Transmits,
@@ -203,7 +204,15 @@ def _is_certain(failure: NodeFailure) -> bool:
 def _same(one: Answer | NodeFailure, other: Answer | NodeFailure) -> bool:
     if isinstance(one, NodeFailure) or isinstance(other, NodeFailure):
         return isinstance(one, NodeFailure) and isinstance(other, NodeFailure) and one.kind == other.kind
-    return one == other
+    return one == other or _by_receiver(one) == _by_receiver(other)
+
+
+def _by_receiver(answer: Answer) -> list[Output]:
+    """The outputs, where packets that follow each other are sorted by receiver: nothing depends on their order."""
+    outputs: list[Output] = []
+    for _, group in groupby(answer, lambda output: isinstance(output, Transmits)):
+        outputs += sorted(group, key=lambda output: output.to if isinstance(output, Transmits) else 0)
+    return outputs
 
 
 def difference(first: Answer | NodeFailure, then: Answer | NodeFailure) -> str:
