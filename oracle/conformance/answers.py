@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import cycle, groupby, islice
 from typing import Any
 
+from crownless.runtime.ending import look
 from crownless.runtime.printable import in_brackets, shortened, shown, some
 
 from .node import (
@@ -177,13 +178,13 @@ class Answers:
         return answer
 
     def _repeats_differ(self) -> bool:
-        """Repeats the answers since the last call with new nodes, and notes differences."""
+        """Repeats the answers since the last call with new nodes, and notes differences. `Stopped` at a limit."""
         found = False
         since = {query: answer for query, answer in self._known.items() if query not in self._settled}
         self._settled.update(since)
         self.repeats.inputs = len(self._known)
         for queries in in_rounds(since, self._most_repeats - self.repeats.all):
-            for query, again in zip(queries, self.nodes.give_anew(queries), strict=True):
+            for query, again in zip(queries, self.nodes.give_anew(queries, look), strict=True):
                 known = self._known[query]
                 self.repeats.note(query, known)
                 if isinstance(again, NodeFailure) and again.kind == "speaks-unasked":

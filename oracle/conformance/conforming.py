@@ -218,13 +218,15 @@ class _Conforming:
     def settled(self, searches: int) -> Conformance:
         """The result of the first searches, repeated if some answers turn out to be invalid."""
         ended = self.search(searches)
-        with stoppable(self.limits_left()):
+        ends_here = True
+        with stoppable(self.limits_left()) as part:
             self.begin("answers repeated by new nodes")
             while ended is None and self.answers.settle():
                 self.searches.clear()
                 self.others.clear()
                 ended = self.search(searches)
-        return self.result(ended)
+            ends_here = False
+        return self.result(part.reason if ends_here else ended)
 
     def with_other_runs(self, result: Conformance) -> Conformance:
         """The result, with runs that violate orders which are not claimed, as many as the limits allow."""

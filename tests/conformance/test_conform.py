@@ -291,6 +291,25 @@ def test_a_limit_in_the_search_with_replies_leaves_the_verdict_on_free_sends() -
     assert conclusion(found) == said
 
 
+@pytest.mark.parametrize("orders", [(), ("fifo",)])
+def test_a_limit_while_answers_are_repeated_leaves_what_was_found(orders: tuple[str, ...]) -> None:
+    repeats = []
+
+    class EndsThere(Limits):
+        def after(self, seconds: float) -> Limits:
+            return self
+
+        def over(self, seconds: float) -> str | None:
+            return "enough" if repeats else None
+
+    def on_input(search: str, _: int) -> None:
+        repeats.extend([search] * (search == "answers repeated by new nodes"))
+
+    found = conform(InProcess(Relay, 2), Request(2, 2, orders=orders), EndsThere(), on_input=on_input)
+    assert (found.verdict, found.ended_by) == ("violated" if orders else "unknown", "enough")
+    assert len(found["fifo"].run or ()) == 3
+
+
 # -- the command -------------------------------------------------------------------------------------------------------
 
 

@@ -140,7 +140,9 @@ def _of_computations(result: Conformance) -> list[str]:
         at = f"{computations} ({some(result.request.messages, 'message')}, all delivered)"
         first, *others = found.equal_orders or [""]
         also = f"; {listed(others)} order {'has' if len(others) == 1 else 'have'} the same" if others else ""
-        exactly = f"exactly those of {first} order{also}" if first else "which are those of no order exactly"
+        within = next(name for name in (*result.named, "asynchronous") if name in found.orders)
+        some_of = f"some of the {found.orders[within].computations:,} of {within} order"
+        exactly = f"exactly those of {first} order{also}" if first else some_of
         facts.append(f"within {found.bound}: generates {at}, {exactly}")
         replies = result.broken_by_replies()
         broken = [name for name in found.equal_orders if name in result and result[name].verdict == "violated"]
