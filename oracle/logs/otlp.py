@@ -36,7 +36,7 @@ KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
 PRODUCER, CONSUMER = KINDS.index("PRODUCER"), KINDS.index("CONSUMER")
 SAME_TIME = "some spans of a process start at the same time, or deliver several messages: their order is unknown"
 _HINT = "give OTLP in JSON: an object with 'resourceSpans', or one a line"
-_AGAIN = "a second delivery of a message is not distinguished: keep one consumer span of each message and process"
+_AGAIN = "--complete reports this as a violation; or keep one consumer span of each message and process"
 
 #: The trace and the span.
 SpanId = tuple[str, str]

@@ -432,7 +432,7 @@ REFUSED: dict[Format, list[tuple[str, str]]] = {
         (resource_spans(a=[span("1", 4, 1), span("1", 4, 2)]), "span 2 (1): it comes twice"),
         (
             resource_spans(a=[span("1", 4, 1)], b=[span("2", 5, 1, "1"), span("3", 5, 2, "1")]),
-            "b delivers 1 twice: spans 2 and 3",
+            "b delivers 1 twice: spans 2 and 3; --complete reports this as a violation",
         ),
         (resource_spans(a=[span("1", 4, 1)]).replace("service.name", "x"), "no 'service.name'"),
         (
