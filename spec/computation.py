@@ -10,8 +10,6 @@ A computation may be incomplete: a message sent and not (yet) received. `orders`
 Processes and messages are numbered from 0 in the code, and printed by name.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,12 +81,12 @@ class Computation(Drawn):
         _validate(self)
 
     @classmethod
-    def of_lines(cls, n: int, messages: Sequence[Message], lines: Iterable[Iterable[Event]]) -> Computation:
+    def of_lines(cls, n: int, messages: Sequence[Message], lines: Iterable[Iterable[Event]]) -> "Computation":
         """A computation of processes called P1 … Pn."""
         return cls(process_names(n), tuple(messages), tuple(tuple(line) for line in lines))
 
     @classmethod
-    def of_message_lines(cls, lines: Sequence[Iterable[tuple[str, Message]]]) -> Computation:
+    def of_message_lines(cls, lines: Sequence[Iterable[tuple[str, Message]]]) -> "Computation":
         """The computation of these events, each with its message: ``send``, or any other word for a receive."""
         messages = sorted({message for line in lines for _, message in line})
         number = {message: m for m, message in enumerate(messages)}
@@ -108,7 +106,7 @@ class Computation(Drawn):
 
         return in_brackets(" | ".join(text_of(self).split("\n")))
 
-    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+    def diagrams(self, highlight: str | None = None) -> "Iterator[Diagram]":
         """Its diagram, emphasizing a violation of the order, by default of FIFO or causal order."""
         from crownless.spec.diagrams.emphasis import diagram_of  # which draws computations
 

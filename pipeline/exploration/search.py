@@ -14,8 +14,6 @@ memory limit applies to the driver, which holds the tables. On a cluster executo
 wheel, or ``--py-files``.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -68,7 +66,7 @@ class OnSpark:
     """
 
     def __init__(
-        self, spark: SparkSession | None = None, partitions: int | None = None, *, master: str | None = None
+        self, spark: "SparkSession | None" = None, partitions: int | None = None, *, master: str | None = None
     ) -> None:
         self._spark, self._partitions, self._master = spark, partitions, master
 
@@ -78,7 +76,7 @@ class OnSpark:
         check: ResolvedCheck,
         engine: Engine,
         saving: Checkpoint | None,
-    ) -> Iterator[SearchOnSpark]:
+    ) -> "Iterator[SearchOnSpark]":
         """A search ready to run, with its files beside the checkpoint `saving`, or in a temporary directory."""
         spark = session(self._master, rows_in_java=False) if self._spark is None else self._spark
         try:
@@ -113,7 +111,7 @@ class SearchOnSpark(LevelSearch):
     parts: list[Block]
     earlier: list[list[Block]]
 
-    def __init__(self, *arguments: Any, spark: SparkSession, directory: Path, **options: Any) -> None:
+    def __init__(self, *arguments: Any, spark: "SparkSession", directory: Path, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._spark, self._directory = spark, directory
 

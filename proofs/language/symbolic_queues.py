@@ -8,8 +8,6 @@ they can be compared with each other, processes by size only where the protocol 
 step can single one out. A machine's own code is recompiled to run on them (`OnQueues`).
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -150,7 +148,7 @@ class _Symbol(Opaque):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _by_rank(operation: Callable[[Term, Term], Term]) -> Callable[[ProcessSymbol, object], Truth]:
+def _by_rank(operation: Callable[[Term, Term], Term]) -> "Callable[[ProcessSymbol, object], Truth]":
     """The comparison of two processes by size, if the protocol ranks them."""
 
     def compared(self: ProcessSymbol, other: object) -> Truth:
@@ -189,7 +187,7 @@ class Stretch(NamedTuple):
     #: The element that represents a message.
     element: Callable[[Term], Any]
 
-    def without(self, message: Term) -> Stretch:
+    def without(self, message: Term) -> "Stretch":
         return self._replace(inside=lambda x: z3.And(self.inside(x), x != message))
 
 
@@ -223,7 +221,7 @@ class Queue(Opaque):
             del self.pieces[0]
         return False
 
-    def without_oldest(self) -> tuple[Any, Queue]:
+    def without_oldest(self) -> "tuple[Any, Queue]":
         if not self:
             raise UnsupportedStep("a step takes the oldest element of a queue that may be empty")
         first, *rest = self.pieces

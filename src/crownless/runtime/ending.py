@@ -6,8 +6,6 @@ thread stops it by its own function (`interrupted_by`). A second signal ends the
 reached some seconds ago without a check since, as in a user's function that never returns.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal
@@ -84,11 +82,11 @@ class Limits:
         most, reason = self._most
         return reason if memory_in_use() > most else None
 
-    def after(self, seconds: float) -> Limits:
+    def after(self, seconds: float) -> "Limits":
         """The same for a search that comes after one that took these seconds."""
         return replace(self, spent=self.spent + seconds)
 
-    def for_runs_to_show(self) -> Limits:
+    def for_runs_to_show(self) -> "Limits":
         """The same for the search for runs to show, after one that ended early: short after an interrupt, and with a
         quarter more of memory, which may not have been given back.
         """
@@ -107,7 +105,7 @@ def states_are_reached(states: int) -> str:
 class Part:
     """A part of the work that can end early. `reason`: why it did, or None."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float], outer: Part | None) -> None:
+    def __init__(self, limits: Limits, clock: Callable[[], float], outer: "Part | None") -> None:
         self.limits = limits
         self.outer = None if limits.ignores_signals else outer
         self.reason: str | None = None

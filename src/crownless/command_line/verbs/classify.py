@@ -24,18 +24,7 @@ from crownless.runtime.ending import Limits, Stopped, look, stoppable
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 
-from .classify_report import (
-    first_broken,
-    first_violations,
-    print_classification,
-    print_delivery_summary,
-    print_notes,
-    print_skipped,
-    print_summary,
-    reporting,
-    skipped_rows,
-    unknown_properties,
-)
+from . import classify_report as report
 
 #: More computations than this are summarized, not shown one by one.
 SHOWN_UP_TO = 10
@@ -260,7 +249,7 @@ def _classify_here(options: ClassifyOptions) -> int:
     skipped: dict[str, Quarantine] = {}
     with status(options.quiet) as line, stoppable(options.limits) as part:
         for name in options.files:
-            request = options.request(name, reporting(name, None if line is None else line.update))
+            request = options.request(name, report.reporting(name, None if line is None else line.update))
             if request.options.quarantine is not None:
                 skipped[name] = request.options.quarantine
             found = classify_file(request)
@@ -293,34 +282,34 @@ def _classify_here(options: ClassifyOptions) -> int:
         raise Stopped(part.reason)
     if options.as_json:
         each = [classification.json() for classification in shown]
-        left_out = {"skipped": skipped_rows(skipped)} if options.skip_bad else {}
+        left_out = {"skipped": report.skipped_rows(skipped)} if options.skip_bad else {}
         print_json((each[0] if len(each) == 1 else {"classifications": each}) | left_out)
     else:
         _print(options, parts, shown if count <= SHOWN_UP_TO or part.reason is None else [])
-        print_skipped(skipped)
+        report.print_skipped(skipped)
     outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
-    if any(one.rows for one in skipped.values()) or (options.complete and unknown_properties(parts)):
+    if any(one.rows for one in skipped.values()) or (options.complete and report.unknown_properties(parts)):
         outcomes.add("unknown")
     if part.reason is not None:
         outcomes.add("unknown")
         nothing = "" if out is None or out.exists() else f"; nothing was written to {out}"
         unjudged = [name for name in dict.fromkeys(options.files) if name not in judged]
         say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(unjudged)}" * bool(unjudged) + nothing)
-    return EXIT_VIOLATED if options.complete and first_violations(parts) else exit_code(outcomes)
+    return EXIT_VIOLATED if options.complete and report.first_violations(parts) else exit_code(outcomes)
 
 
 def _print(options: ClassifyOptions, parts: list[ClassifiedRuns], shown: list[oracle.Classification]) -> None:
     """A summary of many runs, and the classifications that are shown."""
     many = sum(map(len, parts)) > SHOWN_UP_TO
     if many:
-        print_summary(parts, options.chosen)
+        report.print_summary(parts, options.chosen)
         if options.complete:
-            print_delivery_summary(parts)
-        print_notes(parts)
+            report.print_delivery_summary(parts)
+        report.print_notes(parts)
     for classification in shown:
         if many:
             print_line()
-        print_classification(classification, drawing=many or not options.quiet, by_process=options.by_process)
+        report.print_classification(classification, drawing=many or not options.quiet, by_process=options.by_process)
     if options.out is not None and options.out.exists():
         print_line(f"all verdicts, witnesses and holes: {options.out}")
 
@@ -337,7 +326,7 @@ def _shown(parts: list[ClassifiedRuns], chosen: tuple[str, ...], *, as_json: boo
     if as_json or sum(map(len, parts)) <= SHOWN_UP_TO:
         yield from (part.classification(number) for part in parts for number in range(len(part)))
         return
-    firsts = [first_broken(parts, order) for order in chosen]
-    firsts += first_violations(parts).values()
+    firsts = [report.first_broken(parts, order) for order in chosen]
+    firsts += report.first_violations(parts).values()
     for part, number in dict.fromkeys(first for first in firsts if first is not None):
         yield parts[part].classification(number)

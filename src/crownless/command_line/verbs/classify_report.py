@@ -1,7 +1,5 @@
 """The output of `crownless classify`: its progress, each classification, and a summary of many."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -292,7 +290,7 @@ def _print_processes(summaries: Sequence[ProcessSummary], *, everything: bool) -
     )
 
 
-def _print_context(context: Context) -> None:
+def _print_context(context: "Context") -> None:
     """Prints the events around the first violation, and marks the events that show it."""
     print_line(f"{', '.join(context.orders)}: where in the log; {MARK} marks the events that show it")
     rows = Rows("", context.numbered_by, "process", "index", "event", right=(context.numbered_by, "index"))

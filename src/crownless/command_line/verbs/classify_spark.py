@@ -1,7 +1,5 @@
 """`crownless classify --engine spark`: event logs of millions of runs, and with `--live` logs that still grow."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile
@@ -38,7 +36,7 @@ POLL_INTERVAL, POLLS_A_TIMEOUT = 5.0, 5
 INTERRUPT_INTERVAL = 0.2
 
 
-def classify_on_spark(options: ClassifyOptions) -> int:
+def classify_on_spark(options: "ClassifyOptions") -> int:
     """Judges a Parquet or JSON Lines log, and prints a summary; returns the exit code.
 
     Only a summary is printed and held here, regardless of the number of runs; `--out` has all.
@@ -135,7 +133,7 @@ def _facts(dataset: str, judged: LogResult, query: Query, notes: Sequence[str]) 
     }
 
 
-def _some_of(rows: DataFrame) -> list[dict[str, Any]]:
+def _some_of(rows: "DataFrame") -> list[dict[str, Any]]:
     return [row.asDict() for row in rows.limit(SHOWN_UP_TO).collect()]
 
 
@@ -201,7 +199,7 @@ class _Standing:
         return exit_code({*self._verdicts.values()} or {"unknown"})
 
 
-def classify_live(options: ClassifyOptions) -> int:
+def classify_live(options: "ClassifyOptions") -> int:
     """Reports verdicts on the runs in a folder as files are put into it, until interrupted; returns the exit code.
 
     `--out` is a folder to which all records are appended, as Parquet; from that of `--checkpoint` a later call resumes.
