@@ -258,7 +258,7 @@ def test_a_limit_is_looked_at_before_each_input() -> None:
 
 @pytest.mark.parametrize("ends", [False, True])
 def test_runs_of_orders_that_are_not_claimed_come_last_and_no_verdict_waits_for_them(ends: bool) -> None:
-    others = []
+    others: list[str] = []
 
     class EndsThere(Limits):
         def after(self, seconds: float) -> Limits:
@@ -275,7 +275,7 @@ def test_runs_of_orders_that_are_not_claimed_come_last_and_no_verdict_waits_for_
 
 
 def test_a_limit_in_the_search_with_replies_leaves_the_verdict_on_free_sends() -> None:
-    replies = []
+    replies: list[str] = []
 
     class EndsThere(Limits):
         def after(self, seconds: float) -> Limits:
@@ -293,7 +293,7 @@ def test_a_limit_in_the_search_with_replies_leaves_the_verdict_on_free_sends() -
 
 @pytest.mark.parametrize("orders", [(), ("fifo",)])
 def test_a_limit_while_answers_are_repeated_leaves_what_was_found(orders: tuple[str, ...]) -> None:
-    repeats = []
+    repeats: list[str] = []
 
     class EndsThere(Limits):
         def after(self, seconds: float) -> Limits:
