@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -44,6 +45,8 @@ def write_page() -> None:
     for row in rows():
         if row.violation and row.verdict:
             _draw(row.path / "schedule.json", PICTURES / f"{row.folder}.svg")
+    for picture in FIELD.glob("logs/*/picture.svg"):
+        shutil.copy(picture, PICTURES / f"{picture.parent.name}.svg")
     PAGE.write_text(page(rows(), log_rows()), "utf-8")
 
 
@@ -182,6 +185,8 @@ def _section_of_logs(row: LogRow) -> str:
     ]
     if row.shown:
         lines += ["", "```text", row.shown.strip("\n"), "```"]
+    if (FIELD / "logs" / row.folder / "picture.svg").exists():
+        lines += ["", f"![{row.name}: the messages of the violation](field/{row.folder}.svg)"]
     return "\n".join([*lines, ""])
 
 

@@ -13,14 +13,8 @@ import numpy as np
 
 from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.search.engines import NATIVE_CHANNELS, Engine, SymmetryCheck
+from crownless.model_check.system import properties
 from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
-from crownless.model_check.system.properties import (
-    CAN_COMPLETE,
-    COMPLETES,
-    DELIVERS_ALL,
-    DELIVERS_SOMETHING,
-    NEVER_BLOCKS,
-)
 from crownless.runtime.ending import Limits, Stopped, states_are_reached
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY, collector_off
@@ -38,9 +32,9 @@ from .workers import Sizes
 SWITCH_EVERY = 5e-5
 #: The bit of each live property in the set violated by a run that ends.
 LIVE_BITS = {
-    NEVER_BLOCKS.name: kernels.ENDS_BLOCKED,
-    COMPLETES.name: kernels.ENDS_BLOCKED,
-    DELIVERS_ALL.name: kernels.ENDS_OWING,
+    properties.NEVER_BLOCKS.name: kernels.ENDS_BLOCKED,
+    properties.COMPLETES.name: kernels.ENDS_BLOCKED,
+    properties.DELIVERS_ALL.name: kernels.ENDS_OWING,
 }
 
 
@@ -381,7 +375,7 @@ class LevelSearch:
     def _see(self, seen: int, depth: int) -> None:
         """Records properties that a transition to this depth violates or reaches."""
         if seen & kernels.DELIVERS:
-            self.result.reached.add(DELIVERS_SOMETHING.name)
+            self.result.reached.add(properties.DELIVERS_SOMETHING.name)
         for k, name in enumerate(self.names):
             if seen >> k & 1 and name:
                 if k < self._first_witness:
@@ -396,7 +390,7 @@ class LevelSearch:
             if seen & bit:
                 self.result.broken.setdefault(name, depth)
         if seen & kernels.ENDS_COMPLETE:
-            self.result.reached.add(CAN_COMPLETE.name)
+            self.result.reached.add(properties.CAN_COMPLETE.name)
 
     def over(self) -> bool:
         """Reports the progress of the search; True if a limit is reached, or if it lacks rows."""

@@ -9,17 +9,10 @@ import json
 from collections.abc import Mapping, Sequence
 
 from crownless.oracle.event_logs import counts_from_one, natural
+from crownless.oracle.logs import vector_clocks
 from crownless.oracle.logs.converted import ConvertedLog
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.rows import Row, by_run, rows_of_lines
-from crownless.oracle.logs.vector_clocks import (
-    ClockedEvent,
-    Meaning,
-    add_named_messages,
-    clock_problem,
-    immediate_causes,
-    lines_by_host,
-)
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 
@@ -51,15 +44,15 @@ def _add_run(log: ConvertedLog, run: str, rows: list[Row], lines: Sequence[str],
     events = [_clocked(row, lines[row.line - 1], named, first) for row in rows]
     by_line = {row.line: row for row in rows}
 
-    def meaning(event: ClockedEvent) -> Meaning:
+    def meaning(event: vector_clocks.ClockedEvent) -> vector_clocks.Meaning:
         row = by_line[event.line]
         return row.kind, row.message, row.peers
 
-    by_host = lines_by_host(events, "distinguish runs by 'run'")
-    add_named_messages(log, run, by_host, immediate_causes(by_host), meaning, _OTHER_CLOCKS)
+    by_host = vector_clocks.lines_by_host(events, "distinguish runs by 'run'")
+    vector_clocks.add_named_messages(log, run, by_host, vector_clocks.immediate_causes(by_host), meaning, _OTHER_CLOCKS)
 
 
-def _clocked(row: Row, text: str, named: Sequence[str], first: int) -> ClockedEvent:
+def _clocked(row: Row, text: str, named: Sequence[str], first: int) -> vector_clocks.ClockedEvent:
     clock = json.loads(text).get("clock")
     if clock is None:
         raise BadInput("'clock' is missing", hint=_HINT, line=row.line)
@@ -68,7 +61,7 @@ def _clocked(row: Row, text: str, named: Sequence[str], first: int) -> ClockedEv
             problem = f"the clock has {len(clock)} entries, for {len(named)} processes"
             raise BadInput(problem, hint=f"they are {', '.join(named)}; --processes names others", line=row.line)
         clock = dict(zip(named, clock, strict=True))
-    if (wrong := clock_problem(row.process, clock)) is not None:
+    if (wrong := vector_clocks.clock_problem(row.process, clock)) is not None:
         raise BadInput(wrong, hint=_HINT, line=row.line)
     number = row.index - first + 1
     if clock[row.process] != number:
@@ -76,4 +69,4 @@ def _clocked(row: Row, text: str, named: Sequence[str], first: int) -> ClockedEv
             f"the clock of {row.process}'s event {row.index} counts {clock[row.process]} events of it, not {number}"
         )
         raise BadInput(problem, hint="a clock counts the events of its process, this one included", line=row.line)
-    return ClockedEvent(row.line, row.process, {p: k for p, k in clock.items() if k}, "")
+    return vector_clocks.ClockedEvent(row.line, row.process, {p: k for p, k in clock.items() if k}, "")

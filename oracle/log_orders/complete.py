@@ -16,15 +16,8 @@ from typing import Any, Literal
 
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE
 from crownless.oracle.event_logs import lines_of_processes, rows_and_gaps
+from crownless.oracle.logs import reasons
 from crownless.oracle.logs.converted import NOT_COMPLETE, ConvertedLog
-from crownless.oracle.logs.reasons import (
-    DeliveredTwice,
-    NeverDelivered,
-    NeverDeliveredAnywhere,
-    NeverSent,
-    NotAReceiver,
-    Reason,
-)
 from crownless.oracle.logs.rows import Row, all_conflicts, by_run, refuse
 from crownless.runtime.errors import BadInput
 
@@ -45,7 +38,7 @@ class DeliveryViolation:
     """
 
     violates: str
-    reason: Reason
+    reason: reasons.Reason
     message: str
     process: str | None
     lines: tuple[int, ...]
@@ -118,13 +111,15 @@ def complete(
         except BadInput as problem:
             raise problem.at(file=name) from None
 
-        def violation(property_: str, reason: Reason, process: str | None, of: Sequence[Row]) -> DeliveryViolation:
+        def violation(
+            property_: str, reason: reasons.Reason, process: str | None, of: Sequence[Row]
+        ) -> DeliveryViolation:
             lines = tuple(sorted({row.line for row in of}))
             return DeliveryViolation(property_, reason, of[-1].message, process, lines, by)
 
         found = []
         for reason, several, about in _not_once(rows):
-            if lacks and reason.kind is NeverSent:
+            if lacks and reason.kind is reasons.NeverSent:
                 continue
             left_out |= set(map(id, several))
             found.append(violation(DELIVERS_ONCE.name, reason, several[0].process, [*about, *several]))
@@ -132,10 +127,10 @@ def complete(
         for row in rows:
             for receiver in row.peers if row.kind == "send" else ():
                 if (receiver, row.message) not in delivered and not {receiver, None} & {*lacks}:
-                    reason = NeverDelivered(row.process, row.message, receiver)
+                    reason = reasons.NeverDelivered(row.process, row.message, receiver)
                     found.append(violation(DELIVERS_ALL.name, reason, receiver, [row]))
         for row in log.to_nobody.get(run, ()) if not lacks else ():
-            reason = NeverDeliveredAnywhere(row.process, row.message)
+            reason = reasons.NeverDeliveredAnywhere(row.process, row.message)
             found.append(violation(DELIVERS_ALL.name, reason, None, [row]))
         found.sort(key=lambda one: (PROPERTIES.index(one.violates), one.lines))
         not_known = PROPERTIES if lacks else () if log.names_receivers else (DELIVERS_ALL.name,)
@@ -151,11 +146,11 @@ def _refuse_what_is_not_complete(run: str, rows: list[Row], lacks: Collection[st
             where = f"run {run}: " if run else ""
             raise BadInput(f"{where}the log is not complete: {gap.text}", hint=NOT_COMPLETE, line=row.line)
     for conflict in all_conflicts(rows):
-        if conflict.reason.kind not in (DeliveredTwice, NotAReceiver):
+        if conflict.reason.kind not in (reasons.DeliveredTwice, reasons.NotAReceiver):
             refuse([conflict])
 
 
-def _not_once(rows: list[Row]) -> Iterator[tuple[Reason, list[Row], list[Row]]]:
+def _not_once(rows: list[Row]) -> Iterator[tuple[reasons.Reason, list[Row], list[Row]]]:
     """The violations of `delivers-once`: the reason, the deliveries left out, and further rows that show it."""
     sends = {row.message: row for row in rows if row.kind == "send"}
     delivers: dict[tuple[str, str], list[Row]] = {}
@@ -165,8 +160,8 @@ def _not_once(rows: list[Row]) -> Iterator[tuple[Reason, list[Row], list[Row]]]:
     for (process, message), several in delivers.items():
         send = sends.get(message)
         if send is None:
-            yield NeverSent(process, message), several, []
+            yield reasons.NeverSent(process, message), several, []
         elif process not in send.peers:
-            yield NotAReceiver(process, message, tuple(sorted(send.peers))), several, [send]
+            yield reasons.NotAReceiver(process, message, tuple(sorted(send.peers))), several, [send]
         if len(several) > 1:
-            yield DeliveredTwice(process, message), several[1:], several[:1]
+            yield reasons.DeliveredTwice(process, message), several[1:], several[:1]

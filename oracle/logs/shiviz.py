@@ -38,22 +38,11 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 from crownless.runtime.reading import as_text
 
+from . import vector_clocks
 from .converted import ConvertedLog, few
 from .formats import LogOptions
 from .rows import Row
-from .vector_clocks import (
-    Causes,
-    ClockedEvent,
-    EventId,
-    Meaning,
-    add_named_messages,
-    clock_problem,
-    immediate_causes,
-    lines_by_host,
-    name_of,
-    received,
-    rows_of_events,
-)
+from .vector_clocks import Causes, ClockedEvent, EventId, Meaning
 
 #: GoVector's form of an event; ShiViz's default.
 GOVECTOR = r"(?<host>\S*) (?<clock>{.*})[ \t]*\n(?<event>.*)"
@@ -196,7 +185,7 @@ def _event(found: re.Match[str], line: int) -> ClockedEvent:
         value = json.loads(clock.replace('\\"', '"'))  # a string of TLA+, as in ShiViz's example of TLC
     except (ValueError, RecursionError):
         raise BadInput(f"the clock {printable_name(clock)} is not JSON", hint=hint, line=line) from None
-    if (wrong := clock_problem(host, value)) is not None:
+    if (wrong := vector_clocks.clock_problem(host, value)) is not None:
         raise BadInput(wrong, hint=hint, line=line)
     return ClockedEvent(line, host, {p: k for p, k in value.items() if k}, found["event"] or "")
 
@@ -208,8 +197,8 @@ def _convert(
     if all(event.number != 1 for event in events):
         hint = "a host's own entry numbers its events from 1: give the log from its beginning on"
         raise BadInput("no host's event 1 is in the log" + f" of {run}" * bool(run), hint=hint, line=events[0].line)
-    lines = lines_by_host(events, _SEVERAL_RUNS)
-    causes = immediate_causes(lines)
+    lines = vector_clocks.lines_by_host(events, _SEVERAL_RUNS)
+    causes = vector_clocks.immediate_causes(lines)
     if pattern is None:
         _add_inferred_messages(log, run, lines, causes)
         return
@@ -217,7 +206,7 @@ def _convert(
     def meaning(event: ClockedEvent) -> Meaning:
         return _message(event, pattern)
 
-    kinds = add_named_messages(log, run, lines, causes, meaning, _SEVERAL_LAYERS, complete=complete)
+    kinds = vector_clocks.add_named_messages(log, run, lines, causes, meaning, _SEVERAL_LAYERS, complete=complete)
     for kind in ("send", "deliver"):
         if kind not in kinds:
             log.note(run, f"no event matches the group '{kind}' of --pattern")
@@ -247,23 +236,24 @@ def _add_inferred_messages(
 
     def meanings(event: ClockedEvent) -> list[Meaning]:
         found, to = causes[event.id], tuple(receivers.get(event.id, ()))
-        several = received((*found.logged, *found.missing))
-        return several + [("send", name_of(event.id), to)] * bool(to) or [("internal", "", ())]
+        several = vector_clocks.received((*found.logged, *found.missing))
+        return several + [("send", vector_clocks.name_of(event.id), to)] * bool(to) or [("internal", "", ())]
 
-    log.events += rows_of_events(run, lines, meanings)
+    log.events += vector_clocks.rows_of_events(run, lines, meanings)
     log.note(run, "messages are inferred from clocks, and named by sender and event: --pattern names them")
     several_sent = {event: to for event, to in receivers.items() if len(to) > 1}
     several_received = {event: found.logged for event, found in causes.items() if len(found.logged) > 1}
     unordered: list[Unordered] = [
-        [frozenset({(name_of(event), receiver)}) for receiver in to] for event, to in several_sent.items()
+        [frozenset({(vector_clocks.name_of(event), receiver)}) for receiver in to] for event, to in several_sent.items()
     ]
     unordered += [
-        [frozenset({(name_of(cause), host)}) for cause in logged] for (host, _), logged in several_received.items()
+        [frozenset({(vector_clocks.name_of(cause), host)}) for cause in logged]
+        for (host, _), logged in several_received.items()
     ]
     for events, what in (
         (several_sent, "sent to several hosts, taken for one message to all of them"),
         (several_received, "received from several hosts, in an order that is not logged"),
     ):
         if events:
-            log.note(run, f"{few([*map(name_of, events)], 'event')} {what}")
+            log.note(run, f"{few([*map(vector_clocks.name_of, events)], 'event')} {what}")
     log.doubt(run, all_but(["asynchronous"], INFERRED), unordered)

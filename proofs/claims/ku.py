@@ -8,17 +8,7 @@ from typing import NamedTuple
 import z3
 
 from crownless.impl.protocols.rst import Rst, State
-from crownless.impl.variants.for_matrices import (
-    CHANGES,
-    ONE_MORE,
-    Broadcasting,
-    BroadcastingAndCountingAll,
-    BroadcastingBefore,
-    IncrementsBefore,
-    Linked,
-    TellsWhatMayBeRelayed,
-    changed,
-)
+from crownless.impl.variants import for_matrices as variants
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import load_program
@@ -199,10 +189,10 @@ def _one_column_is_checked() -> Claim:
 def ku6(quick: bool) -> Evidence:
     n, m = (3, 3) if quick else (3, 4)
     sets = _link_sets(n, up_to=2 if quick else n * (n - 1))
-    thinned = [(TellsWhatMayBeRelayed(n, links), Linked(n, m, links)) for links in sets]
+    thinned = [(variants.TellsWhatMayBeRelayed(n, links), variants.Linked(n, m, links)) for links in sets]
     thinner = sum(len(machine.reaches) < n * n for machine, _ in thinned)
     # P2 is assumed to send nothing, but sends: what it received is then insufficient.
-    wrong = explored(TellsWhatMayBeRelayed(3, frozenset({(0, 1), (0, 2), (2, 0), (2, 1)})), Free(3, 3))
+    wrong = explored(variants.TellsWhatMayBeRelayed(3, frozenset({(0, 1), (0, 2), (2, 0), (2, 1)})), Free(3, 3))
     which = f"{len(sets)} sets of links between {n} processes, {'up to two links' if quick else 'which are all'}"
     same = all(same_guard(machine, Rst(n), workload).shows for machine, workload in thinned)
     return (
@@ -230,7 +220,7 @@ def _link_sets(n: int, up_to: int) -> list[frozenset[tuple[int, int]]]:
     reading="'one more' replaces ≥ for the sender, since beside it nothing is ever delivered; self-sends are excluded",
 )
 def ku7(quick: bool) -> Evidence:
-    first_two = check_changes(3, 3, "attach SENT after the increment", ONE_MORE)
+    first_two = check_changes(3, 3, "attach SENT after the increment", variants.ONE_MORE)
     same = fact(True, "each of them delivers exactly when causal order allows it")
     return proved(_with_deliv()) & proved("rst-before") & proved("rst") & keep(first_two) & same
 
@@ -243,7 +233,7 @@ def _with_deliv() -> ProofReport:
         lambda now, p, k: now.local(p).deliv[k],
         lambda run, m, k, l: run.stamp(m)[k][l] - z3.If(z3.And(k == run.sender(m), l == run.receiver(m)), 1, 0),
     )
-    return prove("rst-before with DELIV", by_counts(IncrementsBefore, counts))
+    return prove("rst-before with DELIV", by_counts(variants.IncrementsBefore, counts))
 
 
 # -- broadcasts --------------------------------------------------------------------------------------------------------
@@ -269,7 +259,7 @@ def ku8(quick: bool) -> list[Evidence]:
     title = "one broadcast by the printed rules: P2 never counts the copy to P3"
     unicast = "one unicast: P3 knows nothing of it"
     printed = (
-        found(title, _disagreement(Broadcasting(3), Free(3, m, sends="broadcast")), "counterexample-ku8")
+        found(title, _disagreement(variants.Broadcasting(3), Free(3, m, sends="broadcast")), "counterexample-ku8")
         & found(unicast, _disagreement(Rst(3), Free(3, m)), "counterexample-ku8-unicast")
         & found("one unicast after another", _disagreement(Rst(3), one_by_one))
         & none_found("two processes differ", _disagreement(Rst(2), Free(2, m + 1)), "two processes never differ")
@@ -288,7 +278,7 @@ def ku8(quick: bool) -> list[Evidence]:
         )
         return agree & keep(explored(kind(3), Free(3, m, sends="broadcast")))
 
-    return [printed.refutes(), repaired(BroadcastingAndCountingAll), repaired(BroadcastingBefore)]
+    return [printed.refutes(), repaired(variants.BroadcastingAndCountingAll), repaired(variants.BroadcastingBefore)]
 
 
 def _disagreement(machine: Rst, workload: Workload) -> Run | None:
@@ -318,19 +308,20 @@ def _disagreement(machine: Rst, workload: Workload) -> Run | None:
     "the sentence follows 'to record the fact that m was sent'",
 )
 def ku9(quick: bool) -> list[Evidence]:
-    each = {name: check_changes(3, 3, name) for name in CHANGES}
-    effects = Counter(change.effect for change in CHANGES.values())
-    saves = sorted(name for name, change in CHANGES.items() if change.effect == "saves")
+    each = {name: check_changes(3, 3, name) for name in variants.CHANGES}
+    effects = Counter(change.effect for change in variants.CHANGES.values())
+    saves = sorted(name for name, change in variants.CHANGES.items() if change.effect == "saves")
     as_recorded = all(
-        _effect(result) == CHANGES[name].effect.replace("saves", "harmless") for name, result in each.items()
+        _effect(result) == variants.CHANGES[name].effect.replace("saves", "harmless") for name, result in each.items()
     )
     m = 3 if quick else 5
     harmless = {
-        name: keep(check_changes(3, m, name)) & same_guard(changed(3, name), Rst(3), Free(3, 3 if quick else m - 1))
-        for name in filter(_is_harmless, CHANGES)
+        name: keep(check_changes(3, m, name))
+        & same_guard(variants.changed(3, name), Rst(3), Free(3, 3 if quick else m - 1))
+        for name in filter(_is_harmless, variants.CHANGES)
     }
     repair, break_ = _pairs()
-    both_needed = frozenset({"attach SENT after the increment", ONE_MORE}) in repair and bool(break_)
+    both_needed = frozenset({"attach SENT after the increment", variants.ONE_MORE}) in repair and bool(break_)
     spoilt = check_changes(3, 3, "read the own column of SENT", "no second increment of SENT")
     worst = min(spoilt.violations, key=lambda name: len(spoilt[name].run or ()), default="causal")
     pieces = (
@@ -367,7 +358,7 @@ def _effect(result: CheckResult) -> str:
 
 
 def _is_harmless(name: str) -> bool:
-    return CHANGES[name].effect in ("harmless", "saves")
+    return variants.CHANGES[name].effect in ("harmless", "saves")
 
 
 @cache
@@ -376,8 +367,8 @@ def _pairs() -> tuple[set[frozenset[str]], set[frozenset[str]]]:
     round.
     """
     repair, break_ = set[frozenset[str]](), set[frozenset[str]]()
-    for pair in combinations(CHANGES, 2):
-        one_piece = len({CHANGES[name].piece for name in pair}) == 1
+    for pair in combinations(variants.CHANGES, 2):
+        one_piece = len({variants.CHANGES[name].piece for name in pair}) == 1
         right = {_is_harmless(name) for name in pair}
         if one_piece or len(right) == 2:
             continue

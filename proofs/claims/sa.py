@@ -10,15 +10,7 @@ import z3
 from crownless.impl.protocol import Packet, Setting
 from crownless.impl.protocols.extra_messages import State as ExtraState
 from crownless.impl.protocols.rst import Rst, State
-from crownless.impl.variants.for_matrices import (
-    ClearsTheWholeColumn,
-    CountsOnce,
-    ForgetsItsOwnColumn,
-    ForgetsWhatItHad,
-    LearnsNothing,
-    ToOneself,
-    WaitsForNothing,
-)
+from crownless.impl.variants import for_matrices as variants
 from crownless.impl.workloads import Free
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.search.reachable import Reached
@@ -52,7 +44,7 @@ ANY_MATRIX = "any number of processes, any matrices and any DELIV"
 def _kept_by_each_step(name: str, invariant: Callable[[AnyStamp, State], Term]) -> list[Claim]:
     """An invariant of process i of the matrix protocol as §3 prints it, by its own code: initial and preserved."""
     some = AnyStamp()
-    machine, i, j = for_every_n(CountsOnce, some.terms), some.i, some.j
+    machine, i, j = for_every_n(variants.CountsOnce, some.terms), some.i, some.j
     before = State(some.terms.any_matrix("sent"), some.deliv)
     given = {"before": invariant(some, before)}
     sending, delivering = machine.after_sending(i, before, j), machine.after_delivering(i, before, j, some.one)
@@ -159,13 +151,13 @@ def sa3(quick: bool) -> list[Evidence]:
     return [
         in_some_state(
             "by the printed rules: P2's DELIV counts m1, and its own column does not",
-            system_of(CountsOnce(2), Free(2, 1)),
+            system_of(variants.CountsOnce(2), Free(2, 1)),
             lambda now: any(at.sent[k][i] != at.deliv[k] for i, at in enumerate(now.locals) for k in range(2)),
             "counterexample-sa3",
         ).refutes(),
         by_z3("the own column never exceeds DELIV", less, scope="≤: any number of processes, none to oneself")
-        & same_guard(ForgetsItsOwnColumn(n), Rst(n), Free(n, m))
-        & keep(explored(ForgetsItsOwnColumn(n), Free(n, m))),
+        & same_guard(variants.ForgetsItsOwnColumn(n), Rst(n), Free(n, m))
+        & keep(explored(variants.ForgetsItsOwnColumn(n), Free(n, m))),
         keep(searched("rst", n, m), "deliv-equals-sent-column"),
     ]
 
@@ -187,7 +179,7 @@ def clearing_is_safe() -> Evidence:
         "the constraints that a message or an extra message leaves imply those before it, at any moment of the run, "
         "since its delivery implies the constraints of column j",
         constraints.clearing_claims,
-        [constraints.clearing_claims(kind) for kind in (ClearsTheWholeColumn, WaitsForNothing)],
+        [constraints.clearing_claims(kind) for kind in (variants.ClearsTheWholeColumn, variants.WaitsForNothing)],
     )
 
 
@@ -201,7 +193,7 @@ def clearing_is_safe() -> Evidence:
 )
 def sa4(quick: bool) -> Evidence:
     n, m = 3, 4 if quick else 5
-    whole = explored(ClearsTheWholeColumn(3, parameters={"k": never(3)}), Free(3, 3))
+    whole = explored(variants.ClearsTheWholeColumn(3, parameters={"k": never(3)}), Free(3, 3))
     return (
         clearing_is_safe()
         & proved("extra-messages", scope=ANY_THRESHOLD)
@@ -252,7 +244,7 @@ def delivery_strengthens() -> Evidence:
     """Lemma 2 for deliveries, and Lemma 3; without the maximum, or if messages did not wait for what they require, one
     or the other would fail.
     """
-    kinds = (ForgetsWhatItHad, LearnsNothing, WaitsForNothing)
+    kinds = (variants.ForgetsWhatItHad, variants.LearnsNothing, variants.WaitsForNothing)
     return _consequence(
         "the constraints after a delivery imply those before it, and those that the message carried, from then on",
         constraints.delivery_claims,
@@ -294,7 +286,7 @@ def sa9(quick: bool) -> Evidence:
     "break, as the own column, which counts such messages, is kept at zero",
 )
 def sa10(quick: bool) -> Evidence:
-    to_oneself = explored(ToOneself(2, parameters={"k": 9}), Free(2, 3, self_sends=True))
+    to_oneself = explored(variants.ToOneself(2, parameters={"k": 9}), Free(2, 3, self_sends=True))
     title = "messages to oneself: the third overtakes the second"
     return (
         proved("extra-messages", "safe", scope=ANY_THRESHOLD)

@@ -10,17 +10,7 @@ from crownless.impl.protocols.ses import Ses
 from crownless.impl.protocols.ses_delete import SesDelete
 from crownless.impl.protocols.ses_multicast import SesMulticast
 from crownless.impl.protocols.unordered import Unordered
-from crownless.impl.variants.for_schiper_eggli_sandoz import (
-    CountsPairs,
-    DropsPairsBesides,
-    EntersNoPairs,
-    LearnsTheTimeOnArrival,
-    PairsBesides,
-    SesDeleteMulticast,
-    SesToOneself,
-    TheAskedSiteDeletesToo,
-    TokenHolder,
-)
+from crownless.impl.variants import for_schiper_eggli_sandoz as variants
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.generating import computation_of, generate
@@ -76,7 +66,7 @@ def agree(c: Computation, updates: Collection[int]) -> bool:
 )
 def ses2(quick: bool) -> Evidence:
     m = 4 if quick else 5
-    runs = generate(TokenHolder(3), Free(3, m, sends="multicast"), channel_named("unordered"))
+    runs = generate(variants.TokenHolder(3), Free(3, m, sends="multicast"), channel_named("unordered"))
     with_token = [computation_of(form) for form in sorted(runs.forms, key=lambda form: (sum(map(len, form)), form))][1:]
 
     def writes_agree(c: Computation) -> bool:
@@ -201,7 +191,7 @@ def ses4(quick: bool) -> list[Evidence]:
             "counterexample-ses4-overtaken",
         )
         & breaks(
-            explored(TheAskedSiteDeletesToo(2), Free(2, 2)),
+            explored(variants.TheAskedSiteDeletesToo(2), Free(2, 2)),
             "delivers-once",
             "the asked site deletes too, and does not know the replica",
             "counterexample-ses4-asked",
@@ -244,7 +234,7 @@ def ses9(quick: bool) -> Evidence:
 )
 def ses10(quick: bool) -> list[Evidence]:
     sites, multicasts = (3, 2) if quick else (4, 3)
-    counted = explored(CountsPairs(sites), Free(sites, 3))
+    counted = explored(variants.CountsPairs(sites), Free(sites, 3))
     unicasts = (
         pairs.no_pair_for_itself(Ses)
         & pairs.older_pair_says_nothing_more()
@@ -253,7 +243,7 @@ def ses10(quick: bool) -> list[Evidence]:
         & keep(counted)
         & fact(counted["a-pair-for-every-other"].verdict == "holds", "N − 1 pairs are reached, and no more")
     )
-    four, *smaller = (pairs.count_pairs(PairsBesides, n, m) for n, m in ((4, 2), (4, 1), (3, 3), (2, 3)))
+    four, *smaller = (pairs.count_pairs(variants.PairsBesides, n, m) for n, m in ((4, 2), (4, 1), (3, 3), (2, 3)))
     replacing = pairs.count_pairs(SesMulticast, 3, multicasts)
     title = "m2 to P2 carries the pairs of m1 for P2, P3 and P4, and its own for P3 and P4: five, where N is four"
     by_letter = "by the letter: 4 sites and 2 multicasts, 3 sites and 3, 2 sites and 3"
@@ -265,7 +255,7 @@ def ses10(quick: bool) -> list[Evidence]:
             f"{smaller[1].carried} pairs are N, though more than N − 1",
         ),
         unicasts
-        & pairs.no_pair_for_itself(PairsBesides)
+        & pairs.no_pair_for_itself(variants.PairsBesides)
         & pairs.lemma_2(SesMulticast)
         & fact(four.kept == 3 and all(each.kept <= 3 for each in smaller), "no buffer has more, by the letter, too"),
         fact(
@@ -306,13 +296,13 @@ def ses11(quick: bool) -> Evidence:
 )
 def ses12(quick: bool) -> list[Evidence]:
     replaced = proved("ses-multicast", scope=pairs.FOR_MULTICASTS)
-    no_pairs = explored(EntersNoPairs(3), Free(3, 2, sends="multicast"))
-    dropped = explored(DropsPairsBesides(3), Free(3, 2, sends="multicast"))
+    no_pairs = explored(variants.EntersNoPairs(3), Free(3, 2, sends="multicast"))
+    dropped = explored(variants.DropsPairsBesides(3), Free(3, 2, sends="multicast"))
     return [
         pairs.same_as_impl()
         & pairs.lemma_2(SesMulticast)
         & replaced
-        & keep(explored(PairsBesides(3), Free(3, 2 if quick else 3, sends="multicast")))
+        & keep(explored(variants.PairsBesides(3), Free(3, 2 if quick else 3, sends="multicast")))
         & breaks(dropped, "causal", "if sites did not merge those pairs, causal order would break"),
         replaced,
         breaks(no_pairs, "causal", "the sender's buffer gets no pair of a multicast: m2 overtakes m1").refutes(),
@@ -338,7 +328,7 @@ def ses13(quick: bool) -> Evidence:
     reading="compared with the buffer as merged; the message brings no pair for its own sender, so it is the same",
 )
 def ses14(quick: bool) -> Evidence:
-    several = explored(SesDeleteMulticast(3), Free(3, 2 if quick else 3, sends="multicast"))
+    several = explored(variants.SesDeleteMulticast(3), Free(3, 2 if quick else 3, sends="multicast"))
     deletes = searched("ses-delete", 3, 3).exploration.states != searched("ses", 3, 3).exploration.states
     return proved("ses-delete") & keep(several) & fact(deletes, "pairs are deleted")
 
@@ -357,8 +347,8 @@ def ses14(quick: bool) -> Evidence:
     kind="ambiguity",
 )
 def ses15(quick: bool) -> list[Evidence]:
-    on_arrival = explored(LearnsTheTimeOnArrival(2), Free(2, 2))
-    to_himself = explored(SesToOneself(1), Free(1, 2, self_sends=True))
+    on_arrival = explored(variants.LearnsTheTimeOnArrival(2), Free(2, 2))
+    to_himself = explored(variants.SesToOneself(1), Free(1, 2, self_sends=True))
     title = "the other reading, the clock advances on arrival: m2 opens its own way"
     return [
         proved("ses", "safe"),

@@ -151,7 +151,7 @@ class _Symbol(Opaque):
 def _by_rank(operation: Callable[[Term, Term], Term]) -> "Callable[[ProcessSymbol, object], Truth]":
     """The comparison of two processes by size, if the protocol ranks them."""
 
-    def compared(self: ProcessSymbol, other: object) -> Truth:
+    def compared(self: "ProcessSymbol", other: object) -> Truth:
         if self.path.rank is None:
             raise UnsupportedStep("a step compares processes by size")
         if not isinstance(other, ProcessSymbol):

@@ -15,18 +15,8 @@ from crownless.impl.registry import protocol_named
 from crownless.model_check.check.request import Check, ResolvedCheck, load_program
 from crownless.model_check.search.engines import admitted
 from crownless.proofs.discovery.discovery import Discovered, discover
-from crownless.proofs.induction import second_solver
+from crownless.proofs.induction import proving, second_solver
 from crownless.proofs.induction.causal_order import CODE, CausalOrder
-from crownless.proofs.induction.proving import (
-    PROOFS,
-    SHOWN,
-    STEPS,
-    ProofReport,
-    necessary_hypotheses,
-    proof_of,
-    prove,
-    trusted,
-)
 from crownless.proofs.induction.replay import MOST_MESSAGES
 from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
@@ -97,10 +87,10 @@ def prove_(
         discovered = _discover(protocols, effort)
         return _answered("discoveries", discovered, _print_discovered, limits, as_json=as_json, quiet=quiet)
     effort = effort or EFFORT
-    proofs = {name: proof_of(protocol_named(name)) for name in protocols or PROOFS}
+    proofs = {name: proving.proof_of(protocol_named(name)) for name in protocols or proving.PROOFS}
     if recheck:
         second_solver.required()
-    found: list[ProofReport] = []
+    found: list[proving.ProofReport] = []
     needed: dict[str, dict[str, list[str]]] = {}
     with status(quiet or as_json) as line, stoppable(limits) as part:
         for name, proof in proofs.items():
@@ -108,11 +98,11 @@ def prove_(
             def report(claim: str, name: str = name) -> None:
                 line.update(f"{name}: {claim}")
 
-            found.append(prove(name, proof, effort, report, recheck=recheck))
+            found.append(proving.prove(name, proof, effort, report, recheck=recheck))
             if found[-1].stopped is not None:
                 break
             if why:
-                needed[name] = necessary_hypotheses(proof, effort, report)
+                needed[name] = proving.necessary_hypotheses(proof, effort, report)
     if part.reason is not None and not found:
         raise Stopped(part.reason)
     if as_json:
@@ -121,7 +111,7 @@ def prove_(
         print_json({"proofs": facts})
     else:
         _print(found, needed, drawings=not quiet)
-    outcomes = {proved.outcome(shown) for proved in found for shown in SHOWN}
+    outcomes = {proved.outcome(shown) for proved in found for shown in proving.SHOWN}
     left_out = [name for name in proofs if name not in {proved.protocol for proved in found}]
     unfinished = bool(left_out) or any(proved.stopped for proved in found) or (why and len(needed) < len(found))
     if part.reason is not None and unfinished:
@@ -130,15 +120,15 @@ def prove_(
     return exit_code(outcomes)
 
 
-def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *, drawings: bool) -> None:
-    by_z3 = [proved for proved in found if not proved.refuted or "proved" in map(proved.outcome, SHOWN)]
+def _print(found: list[proving.ProofReport], needed: dict[str, dict[str, list[str]]], *, drawings: bool) -> None:
+    by_z3 = [proved for proved in found if not proved.refuted or "proved" in map(proved.outcome, proving.SHOWN)]
     for proved in found:
         _print_refutation(proved, drawings=drawings)
     asked_again = any(proved.confirmed is not None for proved in found)
     of = ["of"] if any(proved.of != CODE for proved in found) else []
-    rows = Rows("protocol", *SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
+    rows = Rows("protocol", *proving.SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
     for proved in found:
-        outcomes: list[str] = [proved.outcome(shown) for shown in SHOWN]
+        outcomes: list[str] = [proved.outcome(shown) for shown in proving.SHOWN]
         if of:
             outcomes.append(proved.of)
         again = [str(proved.confirmed)] if asked_again else []
@@ -158,7 +148,7 @@ def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *,
     if not by_z3:
         return
     print_line()
-    for shown in SHOWN:
+    for shown in proving.SHOWN:
         of_it = [proved for proved in by_z3 if shown in proved.proof.shown]
         for meaning, names in _together((proved.proof.shown[shown][0], proved.protocol) for proved in of_it):
             print_line(f"{shown}{names}: {meaning}")
@@ -171,13 +161,13 @@ def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *,
         print_line(f"Assumed{names}:")
         for assumption in assumed:
             print_line(f"- {assumption}")
-    for rests_on, names in _together((trusted(proved.proof), proved.protocol) for proved in by_z3):
+    for rests_on, names in _together((proving.trusted(proved.proof), proved.protocol) for proved in by_z3):
         print_line(f"Trusted{names}:")
         for thing in rests_on:
             print_line(f"- {thing}")
 
 
-def _print_refutation(proved: ProofReport, *, drawings: bool) -> None:
+def _print_refutation(proved: proving.ProofReport, *, drawings: bool) -> None:
     """Prints the refuting run; claims that z3 gave up make no difference then."""
     if not proved.refuted or proved.refutation is None:
         return
@@ -188,9 +178,9 @@ def _print_refutation(proved: ProofReport, *, drawings: bool) -> None:
     print_line()
 
 
-def _print_machine(proved: ProofReport) -> None:
+def _print_machine(proved: proving.ProofReport) -> None:
     """The extent to which the implementation matches the proved abstraction, or another form of it."""
-    steps = [put for put in proved.claims if put.part == STEPS]
+    steps = [put for put in proved.claims if put.part == proving.STEPS]
     if steps and proved.covers_machine:
         print_line(
             f"{proved.protocol}: each step of its code is shown to be one of the abstraction, and each of the "
@@ -204,7 +194,7 @@ def _print_machine(proved: ProofReport) -> None:
         print_line(f"{proved.protocol}: {compared} ({scope}, {each.states:,} states)")
 
 
-def _print_doubts(proved: ProofReport, needed: dict[str, list[str]]) -> None:
+def _print_doubts(proved: proving.ProofReport, needed: dict[str, list[str]]) -> None:
     """The unproved claims, and the necessary hypotheses of the others."""
     claims = some(len(proved.claims), "claim")
     given_up = sum(put.verdict.outcome == "unknown" for put in proved.claims)
@@ -218,7 +208,7 @@ def _print_doubts(proved: ProofReport, needed: dict[str, list[str]]) -> None:
         if proved.refuted and put.verdict.outcome == "unknown":
             continue  # the run has decided
         because = f": {put.verdict.reason}" if put.verdict.reason else ""
-        of_step = "a step of its code: " if put.part == STEPS else ""
+        of_step = "a step of its code: " if put.part == proving.STEPS else ""
         outcome = "not proved" if put.verdict.outcome == "refuted" else put.verdict.outcome
         print_line(f"{proved.protocol}: {of_step}{outcome}: {put.verdict.name}{because}")
     if not proved.refuted:

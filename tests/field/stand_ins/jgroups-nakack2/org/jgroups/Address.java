@@ -1,0 +1,2 @@
+package org.jgroups;
+public interface Address {}

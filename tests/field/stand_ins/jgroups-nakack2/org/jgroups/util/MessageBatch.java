@@ -1,0 +1,2 @@
+package org.jgroups.util;
+public class MessageBatch extends java.util.ArrayList<org.jgroups.Message> {}

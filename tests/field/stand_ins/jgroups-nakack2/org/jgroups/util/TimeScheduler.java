@@ -1,0 +1,2 @@
+package org.jgroups.util;
+public interface TimeScheduler {}

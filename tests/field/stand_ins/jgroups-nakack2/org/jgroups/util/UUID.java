@@ -1,0 +1,2 @@
+package org.jgroups.util;
+public record UUID(long most, long least) implements org.jgroups.Address {}
