@@ -86,6 +86,8 @@ def verdict(row: Row, checkouts: Path) -> Verdict:
     """What conform says of the row at its bound, and the smallest bound with a violation; its schedule is saved."""
     saved = ["--save", str(row.path / "schedule.json")] if row.violation else []
     said = conform(row, checkouts, row.processes, row.messages, *saved)
+    if saved:
+        _name_in(row.path / "schedule.json", row.folder)
     return {
         "date": date.today().isoformat(),
         "crownless": said["crownless"],
@@ -98,6 +100,14 @@ def verdict(row: Row, checkouts: Path) -> Verdict:
         "smallest": smallest_bound(row, checkouts) if said["verdict"] == "violated" else None,
         "larger": row.verdict["larger"] if row.verdict else [],
     }
+
+
+def _name_in(schedule: Path, name: str) -> None:
+    """Let a schedule name the row, not the place of the node on this machine."""
+    if schedule.exists():
+        saved = json.loads(schedule.read_text("utf-8"))
+        saved["schedule"]["implementation"] = name
+        schedule.write_text(json.dumps(saved, indent=1) + "\n", "utf-8")
 
 
 def smallest_bound(row: Row, checkouts: Path) -> list[int]:

@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from itertools import cycle, groupby, islice
 from typing import Any
 
+from crownless.runtime.ending import look
 from crownless.runtime.printable import in_brackets, shortened, shown, some
 
 from .node import (
@@ -22,6 +23,7 @@ from .node import (
     Implementation,
     Input,
     NodeFailure,
+    Output,
     Query,
     Send,
     Transmits,
@@ -176,13 +178,13 @@ class Answers:
         return answer
 
     def _repeats_differ(self) -> bool:
-        """Repeats the answers since the last call with new nodes, and notes differences."""
+        """Repeats the answers since the last call with new nodes, and notes differences. `Stopped` at a limit."""
         found = False
         since = {query: answer for query, answer in self._known.items() if query not in self._settled}
         self._settled.update(since)
         self.repeats.inputs = len(self._known)
         for queries in in_rounds(since, self._most_repeats - self.repeats.all):
-            for query, again in zip(queries, self.nodes.give_anew(queries), strict=True):
+            for query, again in zip(queries, self.nodes.give_anew(queries, look), strict=True):
                 known = self._known[query]
                 self.repeats.note(query, known)
                 if isinstance(again, NodeFailure) and again.kind == "speaks-unasked":
@@ -203,7 +205,15 @@ def _is_certain(failure: NodeFailure) -> bool:
 def _same(one: Answer | NodeFailure, other: Answer | NodeFailure) -> bool:
     if isinstance(one, NodeFailure) or isinstance(other, NodeFailure):
         return isinstance(one, NodeFailure) and isinstance(other, NodeFailure) and one.kind == other.kind
-    return one == other
+    return one == other or _by_receiver(one) == _by_receiver(other)
+
+
+def _by_receiver(answer: Answer) -> list[Output]:
+    """The outputs, where packets that follow each other are sorted by receiver: nothing depends on their order."""
+    outputs: list[Output] = []
+    for _, group in groupby(answer, lambda output: isinstance(output, Transmits)):
+        outputs += sorted(group, key=lambda output: output.to if isinstance(output, Transmits) else 0)
+    return outputs
 
 
 def difference(first: Answer | NodeFailure, then: Answer | NodeFailure) -> str:

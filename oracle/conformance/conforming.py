@@ -7,11 +7,14 @@ There are two searches of the same machine, which share the answers of the nodes
   runs, since every run extends to a complete one; otherwise they are monitored too;
 - *replies*: applications also send from inside deliveries, with fewer messages; skipped if free sends already violate
   a claimed order, since that verdict is certain.
+
+If orders are claimed, the shortest runs that violate others are searched for last: no verdict waits for them.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 
 from crownless.impl.channels import channel_named
@@ -65,7 +68,7 @@ def conform(
         if on_verdict is not None:
             on_verdict(result)
         result = conforming.settled(2)
-    return result
+    return conforming.with_other_runs(result)
 
 
 @watching()
@@ -189,6 +192,8 @@ class _Conforming:
     searches: list[Searched] = field(default_factory=list)
     #: The current search.
     now: str = "one message"
+    #: Searches for runs that violate an order which is not claimed, with the results to which theirs belong.
+    others: list[tuple[list[CheckResult], Callable[[], None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.takes_replies = self.implementation.takes_replies or not self.request.messages_with_replies
@@ -213,11 +218,32 @@ class _Conforming:
     def settled(self, searches: int) -> Conformance:
         """The result of the first searches, repeated if some answers turn out to be invalid."""
         ended = self.search(searches)
-        with stoppable(self.limits_left()):
+        ends_here = True
+        with stoppable(self.limits_left()) as part:
             self.begin("answers repeated by new nodes")
             while ended is None and self.answers.settle():
                 self.searches.clear()
+                self.others.clear()
                 ended = self.search(searches)
+            ends_here = False
+        return self.result(part.reason if ends_here else ended)
+
+    def with_other_runs(self, result: Conformance) -> Conformance:
+        """The result, with runs that violate orders which are not claimed, as many as the limits allow."""
+        if not self.others or result.ended_by is not None:
+            return result
+        self.begin("runs that violate other orders")
+        for results, search in self.others:
+            known = len(results)
+            try:
+                search()
+            except _Ended:
+                del results[known:]
+                break
+        return self.result(None)
+
+    def result(self, ended: str | None) -> Conformance:
+        """The result of all searches so far."""
         lines = merged(self.searches, self.request, ended)
         first = self.searches[0].results[0]
         return Conformance(
@@ -285,10 +311,18 @@ class _Conforming:
         if any(result[known].verdict != "holds" for known in DELIVERY):
             self.check(request, others, replies=replies)
             return
-        known = {order for order in others for line in self.searches[0].lines(order) if line.run is not None}
-        for order in others:
-            if order not in known and realization.orders[order].extra is not None:
-                self.check(request, (order,), replies=replies, first=True, only=(PROPERTIES[order],))
+        for order in (order for order in others if realization.orders[order].extra is not None):
+            search = partial(self.find_run, self.searches[-1], order, request, replies=replies)
+            if self.request.orders and order not in self.request.orders:
+                self.others.append((self.searches[-1].results, search))
+            else:
+                search()
+
+    def find_run(self, search: Searched, order: str, request: Request, *, replies: bool) -> None:
+        """Looks for a shortest run that violates this order, unless one is known already."""
+        if all(line.run is None for line in self.searches[0].lines(order)):
+            only = (PROPERTIES[order],)
+            self.check(request, (order,), replies=replies, first=True, only=only, search=search)
 
     def check(
         self,
@@ -298,15 +332,17 @@ class _Conforming:
         replies: bool = False,
         first: bool = False,
         only: tuple[Property, ...] = (),
+        search: Searched | None = None,
     ) -> CheckResult:
-        """One more check of the current search, by default of the orders monitored in every run. Raises `_Ended` if a
-        limit or an interrupt ends it.
+        """One more check of a search, by default the current one, and of the orders monitored in every run. Raises
+        `_Ended` if a limit or an interrupt ends it.
         """
         orders = (*MONITORED, *request.total) if orders is None else orders
         check = check_of_nodes(self.answers, request, orders, replies=replies, only=only)
         result = run_check(check, self.limits_left(), self.progress, report=self.report, first=first)
-        self.searches[-1].results.append(result)
-        if not self.searches[-1].complete:
+        search = search or self.searches[-1]
+        search.results.append(result)
+        if not search.complete:
             raise _Ended(result.exploration.stopped or "the search for runs to show ended early")
         return result
 

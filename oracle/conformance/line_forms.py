@@ -112,7 +112,7 @@ class PlainForm(Form):
             return [_OF_MESSAGES[word](rest)]
         if word == "ok":
             return [End("replies" in rest.split())]
-        raise not_understood(line, f"a line begins with {_WORDS}")
+        raise not_understood(line, f"a line begins with {_WORDS}; all else belongs on standard error")
 
 
 class JsonForm(Form):

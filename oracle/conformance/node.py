@@ -6,7 +6,7 @@ running, and which are started anew.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from crownless.spec.computation import Message
@@ -186,12 +186,15 @@ class Implementation(ABC):
             self._running[process] = inputs, node
         return len(had), answers
 
-    def give_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
+    def give_anew(
+        self, queries: Sequence[Query], before_query: Callable[[], None] = lambda: None
+    ) -> list[Answer | NodeFailure]:
         """The answer to the last input of each query, by nodes new for each query, or at least for each call."""
         last: list[Answer | NodeFailure] = []
         node: Node | None = None
         try:
             for number, (process, inputs) in enumerate(queries):
+                before_query()
                 try:
                     node = self.start(process, node)
                     answer: Answer = ()

@@ -11,7 +11,8 @@ from command_line_runner import Crownless
 from relays import Numbers, Relay, program
 
 import crownless as cr
-from crownless.oracle.conformance.conformance_request import JUDGED, Request
+from crownless.command_line.verbs.conform_report import conclusion
+from crownless.oracle.conformance.conformance_request import JUDGED, WITH_REPLIES, Request
 from crownless.oracle.conformance.conformance_result import DISTINGUISHED_AT
 from crownless.oracle.conformance.conforming import conform
 from crownless.oracle.conformance.in_process import InProcess
@@ -250,6 +251,63 @@ def test_a_limit_is_looked_at_before_each_input() -> None:
     found = conform(InProcess(Relay, 3), Request(3, 3, replies=0), Late(), on_input=on_input)
     assert (found.verdict, found.ended_by) == ("unknown", "enough inputs")
     assert found.queries < 40
+
+
+# -- limits ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_runs_of_orders_that_are_not_claimed_come_last_and_no_verdict_waits_for_them(ends: bool) -> None:
+    others: list[str] = []
+
+    class EndsThere(Limits):
+        def after(self, seconds: float) -> Limits:
+            return Limits(seconds=0.0) if ends and others else self
+
+    def on_input(search: str, _: int) -> None:
+        others.extend([search] * (search == "runs that violate other orders"))
+
+    request = Request(3, 3, channel="fifo", orders=("fifo",))
+    found = conform(InProcess(Relay, 3), request, EndsThere(), on_input=on_input)
+    assert (found.verdict, found.ended_by, len(others)) == ("holds", None, 1)
+    assert {found[name].verdict for name in JUDGED} == {"holds", "violated"}
+    assert (found["mailbox"].run is None) == ends
+
+
+def test_a_limit_in_the_search_with_replies_leaves_the_verdict_on_free_sends() -> None:
+    replies: list[str] = []
+
+    class EndsThere(Limits):
+        def after(self, seconds: float) -> Limits:
+            return Limits(seconds=0.0) if replies else self
+
+    def on_input(search: str, _: int) -> None:
+        replies.extend([search] * (search == WITH_REPLIES))
+
+    request = Request(2, 2, channel="fifo", orders=("fifo",))
+    found = conform(InProcess(Relay, 2), request, EndsThere(), on_input=on_input)
+    assert found.verdict == "unknown"
+    said = "Relay: unknown: time limit of 0 s reached; free sends keep fifo order, with replies it is not decided"
+    assert conclusion(found) == said
+
+
+@pytest.mark.parametrize("orders", [(), ("fifo",)])
+def test_a_limit_while_answers_are_repeated_leaves_what_was_found(orders: tuple[str, ...]) -> None:
+    repeats: list[str] = []
+
+    class EndsThere(Limits):
+        def after(self, seconds: float) -> Limits:
+            return self
+
+        def over(self, seconds: float) -> str | None:
+            return "enough" if repeats else None
+
+    def on_input(search: str, _: int) -> None:
+        repeats.extend([search] * (search == "answers repeated by new nodes"))
+
+    found = conform(InProcess(Relay, 2), Request(2, 2, orders=orders), EndsThere(), on_input=on_input)
+    assert (found.verdict, found.ended_by) == ("violated" if orders else "unknown", "enough")
+    assert len(found["fifo"].run or ()) == 3
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

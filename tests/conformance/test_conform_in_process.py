@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import random
 import re
 import signal
 import sys
@@ -29,6 +30,30 @@ def conform(kind: Any, processes: int = 2, messages: int = 2, **options: Any) ->
 def node(method: str, body: Callable[..., Any], base: type = Relay) -> type:
     """A relay with one method of its own."""
     return type("Node", (base,), {method: body})
+
+
+class AnyReceiverFirst(Relay):
+    """Transmits to its receivers in another order each time."""
+
+    def on_send(self, to: Any, message: str) -> None:
+        super().on_send(tuple(random.sample(to, len(to))), message)
+
+
+class AnyPacketFirst(Relay):
+    """Transmits two packets to the same receiver, either of them first."""
+
+    def on_send(self, to: Any, message: str) -> None:
+        for packet in random.sample([message, ""], 2):
+            super().on_send(to, packet)
+
+    def on_packet(self, source: int, packet: str) -> None:
+        if packet:
+            self.deliver(packet)
+
+
+def test_only_the_order_of_packets_to_one_receiver_is_part_of_an_answer() -> None:
+    assert conform(AnyReceiverFirst, 3, 2, sends="broadcast").failures == []
+    assert "not-deterministic" in conform(AnyPacketFirst, 3, 1, sends="broadcast").violations
 
 
 # -- shapes that are understood ----------------------------------------------------------------------------------------

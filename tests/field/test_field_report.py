@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from field_page import PAGE, PICTURES, page
@@ -172,27 +173,37 @@ def test_a_row_that_lacks_something_is_one_line(tmp_path: Path, row: str, said: 
 # -- adapters ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(folder.parent.name for folder in STAND_INS.glob("*/stand_in.toml")))
+def stand_in(name: str) -> dict[str, Any]:
+    return tomllib.loads((STAND_INS / name / "stand_in.toml").read_text("utf-8"))
+
+
+NAMES = sorted(folder.parent.name for folder in STAND_INS.glob("*/stand_in.toml"))
+QUICK = {name for name in NAMES if set(stand_in(name).get("needs", [])) <= {"python3"}}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.thorough) for name in NAMES]
+)
 def test_an_adapter_runs_on_a_stand_in(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in = tomllib.loads((STAND_INS / name / "stand_in.toml").read_text("utf-8"))
-    for need in stand_in.get("needs", []):
+    facts = stand_in(name)
+    for need in facts.get("needs", []):
         if need != "python3" and shutil.which(need) is None:
             pytest.skip(f"there is no {need} here")
     shutil.copytree(STAND_INS / name, tmp_path, dirs_exist_ok=True)
     for adapter in (FIELD / name).glob("adapter.*"):
         shutil.copy(adapter, tmp_path)
     places = {"out": tmp_path, "checkout": tmp_path}
-    if build := stand_in.get("build"):
+    if build := facts.get("build"):
         subprocess.run(build.format(**places), shell=True, check=True, cwd=tmp_path, timeout=300)
     row = next(row for row in rows() if row.folder == name)
-    node = [sys.executable if word == "python3" else word for word in shlex.split(stand_in["run"].format(**places))]
-    bound = ["-n", str(stand_in["processes"]), "-m", str(stand_in["messages"])]
+    node = [sys.executable if word == "python3" else word for word in shlex.split(facts["run"].format(**places))]
+    bound = ["-n", str(facts["processes"]), "-m", str(facts["messages"])]
     separator = [] if ".py:" in node[0] else ["--"]
     options = [*bound, "--order", row.order, *shlex.split(row.options), "--quiet", *separator, *node]
     monkeypatch.setenv("CHECKOUT", str(tmp_path))
     done = subprocess.run([sys.executable, "-m", "crownless", "conform", *options], cwd=tmp_path, capture_output=True)
-    assert done.returncode == (0 if stand_in["kept"] else 1), done.stdout.decode() + done.stderr.decode()
+    assert done.returncode == (0 if facts["kept"] else 1), done.stdout.decode() + done.stderr.decode()
 
 
 def test_every_adapter_has_a_stand_in() -> None:
-    assert {row.folder for row in rows()} == {folder.parent.name for folder in STAND_INS.glob("*/stand_in.toml")}
+    assert {row.folder for row in rows()} == set(NAMES)

@@ -2,9 +2,7 @@
 -module(adapter).
 -export([start/0]).
 
-start() ->
-    io:setopts([binary]),
-    loop().
+start() -> io:setopts([binary]), loop().
 
 loop() ->
     case io:get_line("") of

@@ -140,7 +140,9 @@ def _of_computations(result: Conformance) -> list[str]:
         at = f"{computations} ({some(result.request.messages, 'message')}, all delivered)"
         first, *others = found.equal_orders or [""]
         also = f"; {listed(others)} order {'has' if len(others) == 1 else 'have'} the same" if others else ""
-        exactly = f"exactly those of {first} order{also}" if first else "which are those of no order exactly"
+        within = next(name for name in (*result.named, "asynchronous") if name in found.orders)
+        some_of = f"some of the {found.orders[within].computations:,} of {within} order"
+        exactly = f"exactly those of {first} order{also}" if first else some_of
         facts.append(f"within {found.bound}: generates {at}, {exactly}")
         replies = result.broken_by_replies()
         broken = [name for name in found.equal_orders if name in result and result[name].verdict == "violated"]
@@ -184,7 +186,7 @@ def _conclusion(result: Conformance) -> str:
     if result.broken:
         return f"{name} violates {listed(result.broken)}"
     if result.verdict == "unknown":
-        return f"{name}: unknown: {result.ended_by or 'not every property was decided'}"
+        return f"{name}: unknown: {result.ended_by or 'not every property was decided'}{_before_replies(result)}"
     if result.runs is not None:
         also = " and delivers everything" if channel_named(result.request.channel).reliable and all_is_promised else ""
         does = f"keeps {listed(orders)} order{also}" if orders else "fails in nothing"
@@ -194,6 +196,15 @@ def _conclusion(result: Conformance) -> str:
     violates = f"; it violates {listed(broken)} order" if broken else ""  # multicasts may keep a stronger order
     also = ", and delivers everything" if all_is_promised else ""
     return f"{name} keeps {listed(kept)} order within the bound{also}{violates}"
+
+
+def _before_replies(result: Conformance) -> str:
+    """The claimed orders that free sends keep, if only the search with replies ended early."""
+    if not result.replied or result.ended_by is None:
+        return ""
+    free = result.searches[0]
+    kept = [order for order in result.request.orders if {line.verdict for line in free.lines(order)} == {"holds"}]
+    return f"; free sends keep {listed(kept)} order, with replies it is not decided" if kept else ""
 
 
 def _weaker(orders: Sequence[str]) -> list[str]:
