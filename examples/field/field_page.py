@@ -139,13 +139,13 @@ def _said(row: Row, verdict: Verdict) -> str:
         f"{_count(more['processes'], 'process')} and {_count(more['messages'], 'message')}: {_larger(more)}"
         for more in verdict["larger"]
     )
-    return f"keeps {', '.join(kept) or 'asynchronous order'} {scope}." + (f" One more: {larger}." if larger else "")
+    return f"keeps {', '.join(kept) or 'asynchronous order'} {scope}. One more: {larger or 'not tried'}."
 
 
 def _larger(more: Verdict) -> str:
-    return {"holds": f"kept ({more['states']:,} states)", "unknown": "not decided in ten minutes"}.get(
-        more["verdict"], f"**{more['verdict']}**"
-    )
+    if more["verdict"] == "unknown":
+        return f"not decided in {more['max_seconds']:g} s"
+    return f"kept ({more['states']:,} states)" if more["verdict"] == "holds" else f"**{more['verdict']}**"
 
 
 def _command(row: Row) -> str:

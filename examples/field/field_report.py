@@ -123,7 +123,8 @@ def one_more(row: Row, checkouts: Path, max_seconds: float) -> Iterator[Verdict]
     """The verdicts with one process more, and with one message more."""
     for n, m in ((row.processes + 1, row.messages), (row.processes, row.messages + 1)):
         said = conform(row, checkouts, n, m, "--max-seconds", str(max_seconds))
-        yield {"processes": n, "messages": m, "verdict": said["verdict"], "states": said["states"]}
+        found = {"processes": n, "messages": m, "verdict": said["verdict"], "states": said["states"]}
+        yield found | {"max_seconds": max_seconds}
 
 
 def conform(row: Row, checkouts: Path, processes: int, messages: int, *options: str) -> Verdict:
