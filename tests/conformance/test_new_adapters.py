@@ -22,7 +22,7 @@ def written(language: str, crownless: Crownless, old: str = "", new: str = "") -
     """Writes an adapter to the current folder, with `new` in place of `old`, compiles it, and returns its class, or the
     command to run it.
     """
-    file = f"node{LANGUAGES[language][0]}"
+    file = f"written_{language}{LANGUAGES[language][0]}"
     *compiles, runs = crownless("new", "--node", language, file, "--json").json["command"].split(" && ")
     node = shlex.split(runs.removeprefix(CONFORM).removeprefix("-- "))
     programs = [shlex.split(command)[0] for command in compiles] + node[:1]

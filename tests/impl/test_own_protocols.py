@@ -190,14 +190,20 @@ def test_a_file_that_cannot_be_used_is_one_line_with_its_place(
     assert err.count("\n") == 1
 
 
-NODE = "class Node:\n    def on_send(self, to, message): ...\n    def on_packet(self, source, packet): ...\n"
+NODE = "class Peer:\n    def on_send(self, to, message): ...\n    def on_packet(self, source, packet): ...\n"
 
 
 @pytest.mark.parametrize(
     ("command", "line"),
     [
-        ("check node.py", "node.py has no protocol; node.py:Node is a node: crownless conform node.py:Node"),
-        ("check node.py:Node", "which is not a protocol; node.py:Node is a node: crownless conform node.py:Node"),
+        (
+            "check peer_of_hub.py",
+            "peer_of_hub.py has no protocol; peer_of_hub.py:Peer is a node: crownless conform peer_of_hub.py:Peer",
+        ),
+        (
+            "check peer_of_hub.py:Peer",
+            "which is not a protocol; peer_of_hub.py:Peer is a node: crownless conform peer_of_hub.py:Peer",
+        ),
         ("conform hub.py", "hub.py has no node; hub.py:Hub is a protocol: crownless check hub.py:Hub"),
         ("conform hub.py:Hub", "which is not a node; hub.py:Hub is a protocol: crownless check hub.py:Hub"),
         ("conform rst", "'rst' is no class of a file; it is a protocol: crownless check rst"),
@@ -208,7 +214,7 @@ NODE = "class Node:\n    def on_send(self, to, message): ...\n    def on_packet(
     ],
 )
 def test_check_and_conform_name_each_other(hub: Path, crownless: Crownless, command: str, line: str) -> None:
-    hub.with_name("node.py").write_text(NODE)
+    hub.with_name("peer_of_hub.py").write_text(NODE)
     hub.with_name("node").touch()
     code, _, err = crownless(*command.split())
     assert (code, err.count("\n")) == (2, 1)
