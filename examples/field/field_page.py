@@ -14,16 +14,18 @@ from field_rows import FIELD, LogRow, Row, Verdict, log_rows, rows, source
 DOCS = FIELD.parents[1] / "docs"
 PAGE = DOCS / "field_report.md"
 PICTURES = DOCS / "field"
+ORDERS = ("fifo", "causal", "mailbox", "one-n", "n-n", "synchronous", "total")
 
 _BEGINNING = """\
 # Field report: which order public implementations keep
 
-Public implementations that promise an order of messages, each driven through every schedule within a bound by
-[`crownless conform`](conformance.md), and public collections of traces, classified by
-[`crownless classify`](event_logs.md). A verdict is about the code that is named, at the commit that is named, driven as
-described, within the bound that is printed: *kept* means that no schedule within it violates the order, and is no proof
-beyond it. Every violation was also reproduced on the bare code, without crownless. If a row is wrong, or a later commit
-repairs it, please say so: a row is one folder of `examples/field/`.
+Public implementations that promise an order of messages, each driven by [`crownless conform`](conformance.md) through
+every schedule within a bound, and public collections of traces, classified by [`crownless classify`](event_logs.md). A
+few violated rows say that random runs were made instead, or that a time limit ended the search: their runs are the
+shortest that were found. A verdict is about the code that is named, at the commit that is named, driven as described,
+over the channel and within the bound that are printed: *kept* means that no schedule within it violates the order, and
+is no proof beyond it. Every violation was also reproduced on the bare code, without crownless. [Concepts](concepts.md)
+has the orders. If a row is wrong, or a later commit repairs it, please say so: a row is a folder of `examples/field/`.
 """
 _AGAIN = """\
 ## Run a row again
@@ -33,8 +35,9 @@ python examples/field/field_report.py NAME
 ```
 
 fetches the code of the row at its commit into `build/field/NAME`, runs its command, compares the verdict with that of
-the row, and writes this page. Where the adapter is compiled, the row says in which place of their code it belongs;
-the program is expected as `build/field/NAME.node`. `--larger` tries one process more, and one message more, each for up
+the row, and writes this page. Where the adapter is compiled, the row says in which place of their code it belongs; how
+their code is built is theirs to say, and the program, or a script that starts it, is expected as
+`build/field/NAME.node`. `--larger` tries one process more, and one message more, each for up
 to ten minutes. Without a name, all rows are run that can be run here; the others stay as they were, with their dates.
 """
 
@@ -63,7 +66,11 @@ def _summary(ran: list[Row]) -> str:
     violating = [row for row in ran if row.violation]
     languages = sorted({row.language for row in ran})
     bugs = Counter(row.violation.bug for row in violating if row.violation)
-    counts = f"{len(ran) - len(violating)} keep within the bound what they promise, {len(violating)} do not"
+    order = sum(row.violation.what in ORDERS for row in violating if row.violation)
+    counts = (
+        f"{len(ran) - len(violating)} keep within the bound what they promise, {len(violating)} do not:"
+        f" {order} of these violate the order, {len(violating) - order} hold messages back for ever or lose them"
+    )
     lines = [
         "## Summary\n",
         f"{len(ran)} implementations in {len(languages)} languages ({', '.join(languages)}): {counts}.\n",
@@ -72,7 +79,7 @@ def _summary(ran: list[Row]) -> str:
         *_table("kind of bug | implementations", [(bug, str(times)) for bug, times in bugs.most_common()]),
         *_table("smallest bound with the violation | implementations", _by_bound(violating)),
         *_table(
-            "implementation | language | promises | verdict | within | date",
+            "implementation | language | promises | over channels | verdict | searched | date",
             [_line(row) for row in sorted(ran, key=lambda row: (row.violation is None, row.folder))],
         ),
     ]
@@ -82,7 +89,9 @@ def _summary(ran: list[Row]) -> str:
 def _line(row: Row) -> tuple[str, ...]:
     assert row.verdict
     verdict = f"**{row.violation.what} violated**" if row.violation else "kept"
-    return (f"[{row.name}](#{row.folder})", row.language, row.order, verdict, _bound(row), row.verdict["date"])
+    channel = "FIFO" if "--channel fifo" in row.options else "unordered"
+    name = f"[{row.name}](#{row.folder})"
+    return (name, row.language, row.order, channel, verdict, _bound(row), row.verdict["date"])
 
 
 def _by(ran: list[Row], attribute: str) -> list[tuple[str, ...]]:
@@ -114,7 +123,8 @@ def _paragraphs(row: Row, verdict: Verdict) -> Iterator[str]:
     yield f"[{row.name}]({row.repository}) ({row.language}; {row.use}): {row.what}, at commit `{row.commit[:12]}`.\n"
     yield f"* Promise: “{row.promise}” ({source(row, row.promise_at)}), asked as `--order {row.order}`."
     adapter = next(row.path.glob("[aA]dapter.*")).name
-    yield f"* Driven: {row.drives}, by `{adapter}`. Replaced: {row.replaced}"
+    yield f"* Driven: {row.drives}, by `{adapter}`."
+    yield f"* Replaced: {row.replaced}"
     if row.built:
         yield f"* Compiled: {row.built}"
     yield f"* Command, in `examples/field/{row.folder}`: `{_command(row)}`"
@@ -124,7 +134,7 @@ def _paragraphs(row: Row, verdict: Verdict) -> Iterator[str]:
         yield f"* Cause: {source(row, wrong.at)}. {wrong.cause} ({wrong.bug})"
         yield f"* Repair: {wrong.fix} {'With it: ' + wrong.fixed + '.' if wrong.fixed else 'It was not tried.'}"
         yield f"* Without crownless: `{wrong.reproduce}` shows it: {wrong.shows}\n"
-        yield f"![{row.name}: the shortest run that violates {wrong.what}](field/{row.folder}.svg)"
+        yield f"![{row.name}: the shortest run found that violates {wrong.what}](field/{row.folder}.svg)"
     yield ""
 
 

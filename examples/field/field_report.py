@@ -97,7 +97,7 @@ def verdict(row: Row, checkouts: Path) -> Verdict:
         "failures": [failure["name"] for failure in said["failures"]],
         "states": said["states"],
         "scope": said["scope"],
-        "smallest": smallest_bound(row, checkouts) if said["verdict"] == "violated" else None,
+        "smallest": smallest_bound(row, checkouts, row.violation.what) if row.violation else None,
         "larger": row.verdict["larger"] if row.verdict else [],
     }
 
@@ -110,13 +110,16 @@ def _name_in(schedule: Path, name: str) -> None:
         schedule.write_text(json.dumps(saved, indent=1) + "\n", "utf-8")
 
 
-def smallest_bound(row: Row, checkouts: Path) -> list[int]:
-    """The fewest processes and messages with a violation: fewest in all, then fewest processes."""
+def smallest_bound(row: Row, checkouts: Path, what: str) -> list[int]:
+    """The fewest processes and messages with a violation of this: fewest in all, then fewest processes."""
     bounds = [(n, m) for n in range(2, row.processes + 1) for m in range(1, row.messages + 1)]
     for n, m in sorted(bounds, key=lambda bound: (sum(bound), bound)):
-        if conform(row, checkouts, n, m)["verdict"] == "violated":
+        said = conform(row, checkouts, n, m)
+        verdicts = {name: each["verdict"] for name, each in said["orders"].items()}
+        verdicts |= {each["name"]: each["verdict"] for each in (*said["delivery"], *said["failures"])}
+        if verdicts.get(what) == "violated":
             return [n, m]
-    raise BadRow(f"{row.folder}: nothing is violated within its bound")
+    raise BadRow(f"{row.folder}: {what} is not violated within its bound")
 
 
 def one_more(row: Row, checkouts: Path, max_seconds: float) -> Iterator[Verdict]:

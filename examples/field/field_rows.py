@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 FIELD = Path(__file__).parent
 Kind = TypeVar("Kind")
@@ -118,7 +119,8 @@ def source(row: Row | LogRow, place: str) -> str:
     """A link to FILE, FILE:LINE or FILE:FIRST-LAST of the code of a row, at its commit, as Markdown."""
     file, _, lines = place.partition(":")
     anchor = f"#L{lines}".replace("-", "-L") if lines else ""
-    return f"[{place}]({row.repository}/blob/{row.commit}/{file}{anchor})"
+    kind = "blob" if "." in Path(file).name or lines else "tree"
+    return f"[{place}]({row.repository}/{kind}/{row.commit}/{quote(file)}{anchor})"
 
 
 def _read(file: Path, kind: type[Kind]) -> Kind:

@@ -135,7 +135,8 @@ def conform_(
             result = conform_at_random(implementation, request, random, limits=limits, progress=made)
     reports.write([result.suite()])
     if save_in is not None:
-        _save(save_in, next((result.schedule(line.property.name) for line in shown(result)), None))
+        drawn = sorted(shown(result), key=lambda line: line.property.name not in request.orders)
+        _save(save_in, result.schedule(drawn[0].property.name) if drawn else None)
     if as_json:
         print_json(result.json())
     else:
