@@ -155,7 +155,10 @@ def _said(row: Row, verdict: Verdict) -> str:
 def _larger(more: Verdict) -> str:
     if more["verdict"] == "unknown":
         return f"not decided in {more['max_seconds']:g} s"
-    return f"kept ({more['states']:,} states)" if more["verdict"] == "holds" else f"**{more['verdict']}**"
+    if more["verdict"] == "violated":
+        return "**violated**"
+    free = " by free sends; with replies from inside deliveries not decided" if more.get("free_sends") else ""
+    return f"kept{free} ({more['states']:,} states)"
 
 
 def _command(row: Row) -> str:
