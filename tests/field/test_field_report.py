@@ -123,7 +123,10 @@ def run_again(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 def test_a_row_is_fetched_run_and_written_to_the_page(tmp_path: Path) -> None:
     folder = prepared(tmp_path, violation=VIOLATION)
     done = run_again(folder, "theirs")
-    assert (done.returncode, done.stdout) == (0, "theirs: violated, as row.toml says\n"), done.stderr
+    assert (done.returncode, done.stdout) == (
+        0,
+        "theirs: violates fifo, causal, mailbox, one-n, n-n, synchronous, as row.toml says\n",
+    ), done.stderr
     found = json.loads((folder / "examples/field/theirs/verdict.json").read_text())
     assert (found["orders"]["fifo"], found["smallest"]) == ("violated", [2, 2])
     text = (folder / "docs" / "field_report.md").read_text()
@@ -146,7 +149,24 @@ def test_what_keeps_its_promise_is_tried_with_one_process_and_one_message_more(t
 
 def test_a_verdict_that_is_not_that_of_the_row_is_noticed(tmp_path: Path) -> None:
     done = run_again(prepared(tmp_path))
-    assert (done.returncode, done.stdout) == (1, "theirs: violated, which is not what row.toml says\n")
+    assert done.returncode == 1
+    assert done.stdout.endswith("synchronous, which is not what row.toml says: it stays as it was\n")
+
+
+def test_another_violation_than_that_of_the_row_is_noticed(tmp_path: Path) -> None:
+    folder = prepared(tmp_path, violation=VIOLATION.replace('what = "fifo"', 'what = "delivers-all"'))
+    done = run_again(folder)
+    assert done.returncode == 1
+    assert "which is not what row.toml says" in done.stdout
+    assert {file.name for file in (folder / "examples/field/theirs").iterdir()} == {"adapter.py", "row.toml"}
+
+
+def test_a_row_that_is_not_decided_is_not_kept(tmp_path: Path) -> None:
+    done = run_again(prepared(tmp_path, options="--channel fifo --max-seconds 0"))
+    assert (done.returncode, done.stdout) == (
+        1,
+        "theirs: unknown, which is not what row.toml says: it stays as it was\n",
+    )
 
 
 def test_a_row_whose_code_is_not_at_hand_stays_as_it_was(tmp_path: Path) -> None:
@@ -155,6 +175,7 @@ def test_a_row_whose_code_is_not_at_hand_stays_as_it_was(tmp_path: Path) -> None
     assert done.returncode == 0
     assert "theirs: stays as it was" in done.stderr
     assert not (folder / "examples/field/theirs/verdict.json").exists()
+    assert run_again(folder, "theirs").returncode == 3
 
 
 @pytest.mark.parametrize(
@@ -165,7 +186,7 @@ def test_a_row_that_lacks_something_is_one_line(tmp_path: Path, row: str, said: 
     folder = prepared(tmp_path)
     (folder / "examples/field/theirs/row.toml").write_text(row)
     done = run_again(folder)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr
 
 
