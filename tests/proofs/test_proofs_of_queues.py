@@ -154,7 +154,8 @@ def test_an_event_that_may_not_happen_when_it_must_is_not_live(proof: QueueProof
 
     reluctant = replace(proof, abstraction=Reluctant)
     live = reluctant.claims()["live"]
-    assert any(theorem(*claim, effort=200_000).outcome == "refuted" for claim in live)
+    # The steps that z3 needs differ with what it was asked before: up to 200,000 for the last of these.
+    assert any(theorem(*claim, effort=2_000_000).outcome == "refuted" for claim in live)
 
 
 @pytest.mark.parametrize("protocol", QUEUES)
