@@ -24,8 +24,9 @@ every schedule within a bound, and public collections of traces, classified by [
 few violated rows say that random runs were made instead, or that a time limit ended the search: their runs are the
 shortest that were found. A verdict is about the code that is named, at the commit that is named, driven as described,
 over the channel and within the bound that are printed: *kept* means that no schedule within it violates the order, and
-is no proof beyond it. Every violation was also reproduced on the bare code, without crownless. [Concepts](concepts.md)
-has the orders. If a row is wrong, or a later commit repairs it, please say so: a row is a folder of `examples/field/`.
+is no proof beyond it. The violation in each row's verdict was also reproduced on the bare code, without crownless.
+[Concepts](concepts.md) has the orders. If a row is wrong, or a later commit repairs it, please say so: a row is a
+folder of `examples/field/`.
 """
 _AGAIN = """\
 ## Run a row again
@@ -37,8 +38,9 @@ python examples/field/field_report.py NAME
 fetches the code of the row at its commit into `build/field/NAME`, runs its command, compares the verdict with that of
 the row, and writes this page. Where the adapter is compiled, the row says in which place of their code it belongs; how
 their code is built is theirs to say, and the program, or a script that starts it, is expected as
-`build/field/NAME.node`. `--larger` tries one process more, and one message more, each for up
-to ten minutes. Without a name, all rows are run that can be run here; the others stay as they were, with their dates.
+`build/field/NAME.node`. `--larger` tries one process more, and one message more, each for up to ten minutes. Without a
+name, all rows are run that can be run here; the others stay as they were, with their dates. The exit code is 1 if a
+verdict is not that of its row, and 3 if a row that was named cannot be run here.
 """
 
 
@@ -139,11 +141,13 @@ def _paragraphs(row: Row, verdict: Verdict) -> Iterator[str]:
 
 
 def _said(row: Row, verdict: Verdict) -> str:
-    scope = f"({verdict['scope']}; {verdict['states']:,} states)"
+    states = f"; {verdict['states']:,} states" if verdict["states"] else ""  # none are counted in random runs
+    scope = f"({verdict['scope']}{states})"
     kept = [name for name, said in verdict["orders"].items() if said == "holds"]
     if row.violation:
         n, m = verdict["smallest"]
-        smallest = f"The smallest bound with it: {_count(n, 'process')} and {_count(m, 'message')}."
+        found = " found" if "--random" in row.options else ""
+        smallest = f"The smallest bound{found} with it: {_count(n, 'process')} and {_count(m, 'message')}."
         return f"**violates {row.violation.what}** {scope}. {smallest}"
     larger = "; ".join(
         f"{_count(more['processes'], 'process')} and {_count(more['messages'], 'message')}: {_larger(more)}"
