@@ -57,7 +57,7 @@ class Names(NamedTuple):
 class StateSpace:
     """A part of the states and moves of a check. The page reads `as_data`. `names`: by default those of the check's
     workload. `requested`: the orders that a user names, which count as promised.
-    `unpromised`: the properties that are not promised, by default those that the protocol's class does not promise.
+    `unpromised`: the properties that are not promised, by default as the class of the protocol says.
     """
 
     def __init__(

@@ -190,7 +190,7 @@ def _checks(
     protocols: tuple[str, ...], given: dict[str, Any], chosen: dict[str, Any], *, saving: bool
 ) -> tuple[list[ResolvedCheck], list[SuiteRow] | None, bool]:
     """The requested checks; their rows, if the suite is requested; and whether a named protocol is not checked. If
-    several are requested, standard error names those that do not apply, with the reason.
+    several are requested, any that does not apply is named on standard error, with the reason.
     """
     suite, some_not_run = None, False
     if given or saving:

@@ -186,7 +186,7 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
 
 
 def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
-    """Prints each note once, first those that concern all runs; of the others, how many runs they concern."""
+    """Prints each note once: the notes on all runs first, and for each other note the number of runs it concerns."""
     of_all = [note for part in parts for note in part.notes]
     runs = [one.subject for part in parts if isinstance(part, Classifications) for one in part]
     of_runs = Counter(note for run in runs for note in dict.fromkeys(run.notes) if note not in of_all)
