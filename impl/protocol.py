@@ -229,6 +229,9 @@ class ProtocolMachine:
     #: Likewise for local transitions: where a rule of the protocol makes a difference. name → predicate(machine,
     #: transition). Whether the guard holds a packet back, and accepts one like it, is checked without an entry here.
     rules: ClassVar[Mapping[str, Rule]] = {}
+    #: Methods with alternatives, from which `crownless knobs` makes variants: method → name → function with the
+    #: arguments of the method. The first is the method as it stands.
+    knobs: ClassVar[Mapping[str, Mapping[str, Callable[..., Any]]]] = {}
 
     def __init__(self, n: Value, ops: Ops | None = None, parameters: Mapping[str, Setting] | None = None) -> None:
         """A machine for a system of n processes. A transition reads n only through `ops`: a proof has no n to give."""

@@ -1,0 +1,137 @@
+"""A protocol as independent choices: a class that names, for some of its methods, the alternatives.
+
+    class Mine(Protocol):
+        knobs = {"merged": {"maximum": lambda self, own, got: ..., "overwritten": lambda self, own, got: got}}
+
+A knob is such a method; a combination takes one alternative for each. The first alternative of each knob is that of the
+text, or of the author. Any combination is a protocol class like any other.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from itertools import product
+from math import prod
+from types import FunctionType
+from typing import Any
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import protocol_named, qualified_name_of
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable_name
+
+from . import variant
+
+#: The bundled protocols that are taken apart: name → file in this folder, and class.
+TAKEN_APART = {
+    "rst": "knobs_of_rst.RstByKnobs",
+}
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A method of a protocol, and its alternatives by name."""
+
+    method: str
+    alternatives: Mapping[str, Callable[..., Any]]
+
+    @property
+    def name(self) -> str:
+        """As printed."""
+        return self.method.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One alternative for each knob of a protocol, by its place among the alternatives."""
+
+    of: type[ProtocolMachine]
+    knobs: tuple[Knob, ...]
+    places: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"<{self.of.__name__}: {self.name}>"
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """The name of the alternative taken, by the name of the knob."""
+        return {
+            knob.name: list(knob.alternatives)[place] for knob, place in zip(self.knobs, self.places, strict=True)
+        }
+
+    @property
+    def name(self) -> str:
+        """The alternatives that are not the first, or `as published`."""
+        chosen = zip(self.choices.items(), self.places, strict=True)
+        return ", ".join(f"{knob}: {taken}" for (knob, taken), place in chosen if place) or AS_PUBLISHED
+
+    @cached_property
+    def protocol(self) -> type[ProtocolMachine]:
+        """Its class."""
+        chosen = zip(self.knobs, self.places, strict=True)
+        methods = {knob.method: list(knob.alternatives.values())[place] for knob, place in chosen}
+        return variant(self.of, **methods)
+
+    def steps_to(self, other: "Combination") -> list[str]:
+        """The names of the knobs in which they differ."""
+        pairs = zip(self.knobs, self.places, other.places, strict=True)
+        return [knob.name for knob, one, another in pairs if one != another]
+
+
+AS_PUBLISHED = "as published"
+
+
+def class_with_knobs(name: str) -> type[ProtocolMachine]:
+    """The class with the knobs of a bundled protocol, or one's own class, `FILE.py:Class`."""
+    if name in TAKEN_APART:
+        module, _, class_name = TAKEN_APART[name].partition(".")
+        kind: type[ProtocolMachine] = getattr(import_module(f"{__package__}.{module}"), class_name)
+        return kind
+    return protocol_named(name)
+
+
+def knobs_of(kind: type[ProtocolMachine]) -> tuple[Knob, ...]:
+    """The knobs of a class; raises `BadInput` where they are not as this file says."""
+    name = qualified_name_of(kind)
+    if not isinstance(kind.knobs, Mapping) or not kind.knobs:
+        hint = f"taken apart are {', '.join(TAKEN_APART)}; a class declares knobs = {{method: {{name: function, …}}}}"
+        raise BadInput(f"{name} has no knobs", hint=hint)
+    return tuple(_knob(kind, name, method, alternatives) for method, alternatives in kind.knobs.items())
+
+
+def _knob(kind: type[ProtocolMachine], protocol: str, method: Any, alternatives: Any) -> Knob:
+    knob = f"{protocol}: the knob {printable_name(str(method))}"
+    if not isinstance(method, str) or not isinstance(getattr(kind, method, None), FunctionType):
+        raise BadInput(f"{knob} is not a method of the class", hint="a knob is named after the method that it replaces")
+    if not isinstance(alternatives, Mapping) or not all(isinstance(each, str) for each in alternatives):
+        raise BadInput(f"{knob} has no alternatives by name", hint="write {name: function, another: function}")
+    if len(alternatives) < 2:
+        raise BadInput(f"{knob} has {'one alternative' if alternatives else 'no alternatives'}", hint="name two or more")
+    wanted = _arguments(getattr(kind, method))
+    for name, alternative in alternatives.items():
+        if not isinstance(alternative, FunctionType):
+            problem = f"{knob}: {printable_name(name)} is {type(alternative).__name__}, and no function"
+            raise BadInput(problem, hint=f"write def or lambda {', '.join(wanted)}: …")
+        if len(_arguments(alternative)) != len(wanted):
+            problem = f"{knob}: {printable_name(name)} takes ({', '.join(_arguments(alternative))})"
+            raise BadInput(problem, hint=f"the method takes ({', '.join(wanted)})")
+    return Knob(method, dict(alternatives))
+
+
+def _arguments(function: Callable[..., Any]) -> list[str]:
+    return list(inspect.signature(function).parameters)
+
+
+def size(knobs: tuple[Knob, ...]) -> int:
+    """The number of combinations."""
+    return prod(len(knob.alternatives) for knob in knobs)
+
+
+def combinations(kind: type[ProtocolMachine]) -> Iterator[Combination]:
+    """Every combination; the first is the one as published, and those that change less come earlier."""
+    knobs = knobs_of(kind)
+    every = product(*(range(len(knob.alternatives)) for knob in knobs))
+    for places in sorted(every, key=lambda places: (sum(map(bool, places)), places)):
+        yield Combination(kind, knobs, places)
