@@ -178,7 +178,7 @@ def proved(of: Combination) -> Row:
             if "unproved" not in said:
                 break
     except (Refused, BadInput) as error:
-        return said or {"unproved": str(error)}
+        return said or {"unproved": error.message}
     return said
 
 
