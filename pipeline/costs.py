@@ -8,7 +8,7 @@ from crownless.model_check.simulation.experiment import Experiment, Row, experim
 from crownless.model_check.simulation.figures import COLUMNS
 from crownless.model_check.simulation.simulation import simulate
 
-from .sweeps import Progress, Sweep
+from .sweeps import Progress, Sweep, Where
 from .sweeps import sweep as sweep_rows
 
 
@@ -37,4 +37,4 @@ def sweep(
     Finished rows are in `found` at once, by key, even if the sweep ends early.
     """
     requested = [row_of(experiment) for experiment in experiments]
-    return sweep_rows(COSTS, requested, engine=engine, out=out, master=master, progress=progress, found=found)
+    return sweep_rows(COSTS, requested, Where(engine, master=master), out=out, progress=progress, found=found)

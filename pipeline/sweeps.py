@@ -54,21 +54,30 @@ class Sweep:
     effort: Callable[[Row], int]
 
 
+@dataclass(frozen=True)
+class Where:
+    """Where tasks run: `plain`, in this process or in several on this machine; or `spark`, where `master` says."""
+
+    engine: str = "plain"
+    workers: int = 1
+    master: str | None = None
+
+
+HERE = Where()
+
+
 def sweep(
     of: Sweep,
     requested: Sequence[Row],
+    where: Where = HERE,
     *,
-    engine: str = "plain",
-    workers: int = 1,
     out: Path | None = None,
-    master: str | None = None,
     progress: Progress = lambda done, total: None,
     found: dict[str, Row] | None = None,
 ) -> list[Row]:
     """The rows with their results, in order, each key computed once; rows that `out` has are reused.
 
-    Finished rows are in `found` at once, by key, even if the sweep ends early. `workers`: processes of the engine
-    `plain`.
+    Finished rows are in `found` at once, by key, even if the sweep ends early.
     """
     wanted = {row["key"]: row for row in requested}
     found = {} if found is None else found
@@ -76,7 +85,7 @@ def sweep(
         found.update({row["key"]: row for row in read_table(of, out) if row["key"] in wanted})
     missing = [row for key, row in wanted.items() if key not in found]
     progress(len(found), len(wanted))
-    with closing(_done(of, missing, engine, workers, master)) as rows, _written(of, out) as write:
+    with closing(_done(of, missing, where)) as rows, _written(of, out) as write:
         for row in rows:
             found[row["key"]] = row
             write(row)
@@ -84,12 +93,12 @@ def sweep(
     return [found[row["key"]] for row in requested]
 
 
-def _done(of: Sweep, rows: Sequence[Row], engine: str, workers: int, master: str | None) -> Generator[Row]:
+def _done(of: Sweep, rows: Sequence[Row], where: Where) -> Generator[Row]:
     """The rows with their results, each as soon as it is finished."""
-    if engine == "spark" and rows:
-        yield from _on_spark(session(master, rows_in_java=False), of, rows)
-    elif workers > 1 and len(rows) > 1:
-        yield from _in_processes(of, rows, workers)
+    if where.engine == "spark" and rows:
+        yield from _on_spark(session(where.master, rows_in_java=False), of, rows)
+    elif where.workers > 1 and len(rows) > 1:
+        yield from _in_processes(of, rows, where.workers)
     else:
         yield from map(of.run, rows)
 

@@ -70,7 +70,7 @@ class Combination:
         """Its class."""
         chosen = zip(self.knobs, self.places, strict=True)
         methods = {knob.method: list(knob.alternatives.values())[place] for knob, place in chosen}
-        return variant(self.of, **methods)
+        return variant(self.of, self.of.__name__, **methods)
 
     def steps_to(self, other: "Combination") -> list[str]:
         """The names of the knobs in which they differ."""

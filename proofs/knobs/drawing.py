@@ -42,9 +42,9 @@ def in_svg(of: KnobMap) -> str:
     width = left + end + MARGIN + 60
     legend = top + end + LINE
     height = legend + LINE * (len(COLORS) + 2) + MARGIN
+    size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" font-family="sans-serif" font-size="{FONT}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="{FONT}">',
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="white"/>',
         _text(MARGIN, MARGIN + FONT, f"{of.protocol}: {of.headline}", weight="bold"),
         *_labels(axis, left, top),

@@ -14,7 +14,7 @@ from crownless.model_check.search.realizing import Realization, realize
 from crownless.runtime.printable import in_brackets, some
 from crownless.spec.dataframes import DataFrame, data_frame
 
-from .deciding import Row
+from .deciding import SMALL, Row
 
 #: `right`: every property that the protocol promises holds within the bound. `unknown`: not decided.
 Outcome = Literal["right", "violated", "unknown"]
@@ -188,10 +188,7 @@ class KnobMap:
 
     def realized(self, of: Combination) -> Realization:
         """What a combination generates, within the bound of the comparison."""
-        from .deciding import SMALL
-
-        bound = [min(pair) for pair in zip(self.bound, SMALL, strict=True)]
-        return realize(Check(of.protocol, *bound))
+        return realize(Check(of.protocol, min(self.bound[0], SMALL[0]), min(self.bound[1], SMALL[1])))
 
     # -- how they lie --------------------------------------------------------------------------------------------------
 
@@ -209,7 +206,7 @@ class KnobMap:
         import networkx as nx
 
         right = {each.combination.places: each for each in self.right}
-        graph = nx.Graph()
+        graph: nx.Graph[tuple[int, ...]] = nx.Graph()
         graph.add_nodes_from(right)
         graph.add_edges_from((places, near) for places in right for near in self.neighbors(places) if near in right)
         found = sorted(nx.connected_components(graph), key=len, reverse=True)
@@ -295,10 +292,16 @@ def _said(pair: Pair) -> dict[str, Any]:
     return {"together": pair.both.combination.name, "apart": [pair.one.said, pair.other.said], "said": pair.both.said}
 
 
+#: The places of a combination's alternatives.
+Places = tuple[int, ...]
+
+
 def rows_of_both(
-    combinations: Iterable[Combination], first: Mapping[tuple[int, ...], Row], second: Mapping[tuple[int, ...], Row],
-    representative: Mapping[tuple[int, ...], tuple[int, ...]],
-) -> dict[tuple[int, ...], Row]:  # fmt: skip
+    combinations: Iterable[Combination],
+    first: Mapping[Places, Row],
+    second: Mapping[Places, Row],
+    representative: Mapping[Places, Places],
+) -> dict[Places, Row]:
     """The row of each combination: that of the second sweep, or of its representative there; else of the first."""
     found: dict[tuple[int, ...], Row] = {}
     for combination in combinations:

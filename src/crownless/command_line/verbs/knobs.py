@@ -16,6 +16,7 @@ from crownless.command_line.tables import Rows
 from crownless.impl.protocol import promised_orders
 from crownless.impl.variants.knobs import class_with_knobs, knobs_of
 from crownless.pipeline.knobs import knob_map
+from crownless.pipeline.sweeps import Where
 from crownless.proofs.knobs.drawing import in_svg
 from crownless.proofs.knobs.knob_map import Decision, KnobMap
 from crownless.runtime.ending import Limits, Stopped, stoppable
@@ -87,10 +88,8 @@ def knobs(
                 protocol,
                 processes=processes,
                 messages=messages,
-                engine=engine,
-                workers=workers or cpu_count() or 1,
+                where=Where(engine, workers or cpu_count() or 1, master),
                 out=out,
-                master=master,
                 progress=progress,
                 found=maps,
             )
@@ -155,8 +154,8 @@ def _print_alone(found: KnobMap) -> None:
     rows = Rows("knob", "alternative", "alone", "right", right=("right",))
     right = {knob.name: dict.fromkeys(knob.alternatives, 0) for knob in found.knobs}
     for decision in found.right:
-        for knob, name in decision.combination.choices.items():
-            right[knob][name] += 1
+        for chosen, name in decision.combination.choices.items():
+            right[chosen][name] += 1
     alone = {(knob.name, name): decision for knob, name, decision in found.alone()}
     for knob in found.knobs:
         for place, name in enumerate(knob.alternatives):

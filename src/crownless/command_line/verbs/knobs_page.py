@@ -82,7 +82,8 @@ def _families(found: KnobMap) -> Iterator[str]:
         yield f"| {family.generates} | {counts} | {cheapest.combination.name} | {_price(cheapest)} |"
     sizes = [len(island) for island in found.islands]
     yield ""
-    yield f"By single steps the right ones form {some(len(sizes), 'island')}: {', '.join(map(str, sizes))} combinations."
+    listed = ", ".join(map(str, sizes))
+    yield f"By single steps the right ones form {some(len(sizes), 'island')}, of {listed} combinations."
 
 
 def _pairs(found: KnobMap, what: str, pairs: Iterable[tuple[Decision, Decision, Decision]]) -> Iterator[str]:
