@@ -69,7 +69,9 @@ def test_an_outside_class_with_two_knobs_is_mapped(own: KnobMap) -> None:
     assert [pair.both.combination.name for pair in own.only_together()] == [
         "number: from one, accepts: the next, from one"
     ]
-    assert own.not_both() == own.never_matter() == own.contradictions == []
+    assert not own.not_both()
+    assert not own.never_matter()
+    assert not own.contradictions
     assert sorted(map(len, own.islands)) == [1, 2]
 
 
@@ -205,18 +207,15 @@ def test_nothing_is_proved_and_refuted(of_rst: KnobMap) -> None:
     proved = [each for each in of_rst.right if each.proved]
     assert len(proved) > 5
     assert of_rst.contradictions == []
-    refuted = dict.fromkeys(of_rst.decisions)
     row = {**proved[0].row, "violated": "causal"}
     planted = replace(of_rst, rows={**of_rst.rows, proved[0].combination.places: row})
     assert [each.combination for each in planted.contradictions] == [proved[0].combination]
-    assert refuted
 
 
 def test_the_row_and_the_column_are_refuted_only_among_four() -> None:
-    row_and_column = "attached: the sender's row and the receiver's column"
-    kind = type("Row", (RstByKnobs,), {"knobs": {"attached": {
-        name: RstByKnobs.knobs["attached"][name] for name in ("SENT", row_and_column.partition(": ")[2])
-    }}})  # fmt: skip
+    both = "the sender's row and the receiver's column"
+    alternatives = {name: RstByKnobs.knobs["attached"][name] for name in ("SENT", both)}
+    kind, row_and_column = type("Row", (RstByKnobs,), {"knobs": {"attached": alternatives}}), f"attached: {both}"
     assert named(cr.knobs(kind, 3, 4), row_and_column).outcome == "right"
     four = named(cr.knobs(kind, 4, 4), row_and_column)
     assert (four.violated, len(four.run)) == ("causal", 7)
@@ -248,7 +247,7 @@ def test_different_functions_differ() -> None:
     kinds = few("guard", "merged", "delivered")
     texts = [functions_of(each.protocol) for each in combinations(kinds)]
     assert None not in texts
-    assert len(set(texts)) == len(texts)
+    assert len(set(texts)) == len(texts) - 3, "a guard that checks nothing does not read what is delivered"
     again = functions_of(Combination(kinds, knobs_of(kinds), (0, 0, 0)).protocol)
     assert again == texts[0], "names of bound variables do not count"
     assert functions_of(FifoByKnobs) is None, "its code does not run on terms"
