@@ -300,7 +300,7 @@ class Simulation:
         size = size_of(packet, self.n)
         latency, control, payload = None, True, self.experiment.payload
         copy = self._copy(packet) if packet.message is not None else None
-        if copy is not None and copy.transmitted is None:
+        if copy is not None and copy.transmitted is None and j in packet.message.receivers:
             latency, control = copy.latency, False
         if latency is None:
             latency = self.latency(self.of_others, i, j)
@@ -324,10 +324,13 @@ class Simulation:
         self._at(arrives, self._reach, packet)
 
     def _copy(self, packet: Packet) -> Copy:
-        """The copy that a packet is about, on the way to its receiver or on the way back from it."""
-        assert packet.message is not None
-        towards = packet.destination in packet.message.receivers
-        return self.copies[packet.message.name, packet.destination if towards else packet.source]
+        """The copy that a packet is about, on the way to its receiver, on the way back from it, or, by way of a third
+        process, on the way to the first.
+        """
+        message = packet.message
+        assert message is not None
+        ends = [process for process in (packet.destination, packet.source) if process in message.receivers]
+        return self.copies[message.name, (*ends, *message.receivers)[0]]
 
     def _observe(self, kind: Any, process: int, message: Message) -> None:
         for k, monitor in enumerate(self.monitors):

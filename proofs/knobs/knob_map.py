@@ -186,9 +186,14 @@ class KnobMap:
         within = ", ".join(answer.strongest(answer.contained_in))
         return Family(f"{within}: {one.generated:,} of {one.computations:,} computations", group, False)
 
+    @property
+    def compared_at(self) -> tuple[int, int]:
+        """The bound within which combinations are compared."""
+        return min(self.bound[0], SMALL[0]), min(self.bound[1], SMALL[1])
+
     def realized(self, of: Combination) -> Realization:
-        """What a combination generates, within the bound of the comparison."""
-        return realize(Check(of.protocol, min(self.bound[0], SMALL[0]), min(self.bound[1], SMALL[1])))
+        """What a combination generates, within that bound."""
+        return realize(Check(of.protocol, *self.compared_at))
 
     # -- how they lie --------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from crownless.proofs.knobs.deciding import growing
 from crownless.proofs.knobs.knob_map import KnobMap
 from crownless.proofs.knobs.same_functions import functions_of
 
-OWN = f"{Path(__file__).parents[2] / 'examples' / 'fifo_by_knobs.py'}:FifoByKnobs"
+OWN = f"{Path(__file__).parents[1] / 'helpers' / 'fifo_by_knobs.py'}:FifoByKnobs"
 FifoByKnobs = protocol_named(OWN)
 BEFORE = "sender counts: before sending, delivered: the own column of SENT, guard: exactly one less from the sender"
 

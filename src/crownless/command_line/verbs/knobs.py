@@ -170,7 +170,8 @@ def _print_families(found: KnobMap) -> None:
     if not found.families:
         return
     print_line()
-    rows = Rows("generates", "combinations", "proved", "numbers on a message", "cheapest", right=(
+    n, m = found.compared_at
+    rows = Rows(f"generates, up to ({n}, {m})", "combinations", "proved", "numbers on a message", "cheapest", right=(
         "combinations", "proved", "numbers on a message"))  # fmt: skip
     for family in found.families:
         cheapest = family.cheapest

@@ -72,7 +72,9 @@ def _over(decision: Decision) -> str:
 
 
 def _families(found: KnobMap) -> Iterator[str]:
-    yield "The right combinations by what they generate, and the cheapest of each."
+    n, m = found.compared_at
+    within = f"{some(n, 'process')} and {some(m, 'message')}"
+    yield f"The right combinations by what they generate, up to {within}, and the cheapest of each."
     yield ""
     yield "| generates | combinations | proved | cheapest | numbers on a message | kept | work |"
     yield "|---|---|---|---|---|---|---|"

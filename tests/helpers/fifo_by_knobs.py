@@ -1,4 +1,4 @@
-"""FIFO order by numbers, as two choices: crownless knobs examples/fifo_by_knobs.py:FifoByKnobs"""
+"""A protocol of a user's own with two knobs: FIFO order by numbers."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
