@@ -1,7 +1,7 @@
 """The vector-pair protocol of Schiper, Eggli & Sandoz as independent choices.
 
-The first alternatives are those of [SES] §4.2; others are its deletion of obsolete pairs (§4.2.4), what later protocols
-keep of a pair, and what an implementer may try or get wrong. All are written in `ops`, so that z3 executes them, too.
+The first alternatives are those of [SES] §4.2. Others are its deletion of obsolete pairs (§4.2.4), pairs and timestamps
+of one entry, and what an implementer may try or get wrong. All are written in `ops`, so that z3 executes them, too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,23 +18,22 @@ class SesByKnobs(Ses):
 
     invariants = {}
     rules = {}
-    witnesses = {}
 
     # -- on sending ----------------------------------------------------------------------------------------------------
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         j = message.receiver
-        time = self.send_ticks(i, state.time)
+        time = self.clock_on_sending(i, state.time)
         buffer = self.with_pair(state.buffer, j, self.inserted(i, state.buffer[j], state.time, time))
         stamp = Stamp(self.time_attached(i, time), self.attached(i, j, state.buffer, buffer))
         return [Step(State(time, buffer), [Packet(i, j, "message", message, stamp)], [AppEvent("send", message)])]
 
-    def send_ticks(self, i: Value, time: Value) -> Value:
-        """VT(S) after a send."""
+    def clock_on_sending(self, i: Value, time: Value) -> Value:
+        """VT(S) after a send, which is VT(M)."""
         return self.ops.incremented(time, i)
 
     def inserted(self, i: Value, older: Value, before: Value, time: Value) -> Value:
-        """The receiver's pair after a send. `older`: the pair before it; `before`, `time`: VT(S) before and after it."""
+        """The pair for the receiver after a send, given that before it, and VT(S) before and after."""
         return time
 
     def time_attached(self, i: Value, time: Value) -> Value:
@@ -42,7 +41,7 @@ class SesByKnobs(Ses):
         return time
 
     def attached(self, i: Value, j: Value, before: Value, after: Value) -> Value:
-        """The pairs that travel: of the buffer before the insertion, or after it."""
+        """The pairs that travel: those before the insertion, or after it."""
         return before
 
     # -- on arrival ----------------------------------------------------------------------------------------------------
@@ -58,23 +57,19 @@ class SesByKnobs(Ses):
 
     def after_delivering(self, i: Value, state: State, j: Value, stamp: Stamp) -> State:
         buffer = self.deleted(j, self.merged(i, state.buffer, stamp.buffer), stamp.time)
-        return State(self.delivery_ticks(i, self.time_merged(i, state.time, stamp.time)), buffer)
+        return State(self.clock_on_delivery(i, state.time, stamp.time), buffer)
 
     def merged(self, i: Value, buffer: Value, carried: Value) -> Value:
-        """The buffer, and the pairs that the message carries."""
-        return self.without_own(i, self.ops.maximum(buffer, carried))
+        """The site's pairs, and those that the message carries."""
+        return self.without_pair(i, self.ops.maximum(buffer, carried))
 
     def deleted(self, j: Value, buffer: Value, of_message: Value) -> Value:
-        """The buffer without obsolete pairs, after a message from j."""
+        """The pairs without obsolete ones, after a message from j with this time."""
         return buffer
 
-    def time_merged(self, i: Value, time: Value, of_message: Value) -> Value:
-        """VT(S) after the time of the message is learned; the site's own entry stays."""
-        return self.ops.maximum(time, of_message)
-
-    def delivery_ticks(self, i: Value, time: Value) -> Value:
-        """VT(S) after a delivery."""
-        return self.ops.incremented(time, i)
+    def clock_on_delivery(self, i: Value, time: Value, of_message: Value) -> Value:
+        """VT(S) after a delivery; by §4.1, the site's own entry only grows by its own events."""
+        return self.ops.incremented(self.ops.maximum(time, of_message), i)
 
     # -- the alternatives ----------------------------------------------------------------------------------------------
 
@@ -82,17 +77,17 @@ class SesByKnobs(Ses):
         """1 if there is no such pair, otherwise 0."""
         return self.ops.one_if(self.ops.every(lambda k: pair[k] == 0))
 
-    def obsolete(self, pair: Value, of_message: Value) -> Value:
+    def is_obsolete(self, pair: Value, of_message: Value) -> Value:
         """1 if VT ≤ VT(M), otherwise 0."""
         return self.ops.one_if(self.ops.every(lambda k: pair[k] <= of_message[k]))
 
-    def own_entry(self, i: Value, time: Value) -> Value:
+    def entry_alone(self, i: Value, time: Value) -> Value:
         """The time with the other entries zero."""
         return self.ops.vector(lambda k: time[k] * self.ops.one_if(k == i))
 
-    def without_own(self, i: Value, buffer: Value) -> Value:
-        """The buffer without the pair for the site itself."""
-        return self.ops.matrix(lambda l, k: buffer[l][k] * self.ops.one_if(l != i))
+    def without_pair(self, j: Value, buffer: Value) -> Value:
+        """The buffer without the pair for j."""
+        return self.ops.matrix(lambda l, k: buffer[l][k] * self.ops.one_if(l != j))
 
     knobs: ClassVar[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
         "inserted": {
@@ -100,15 +95,11 @@ class SesByKnobs(Ses):
             "the supremum of VT(M) and the older pair": lambda self, i, older, before, time: self.ops.maximum(
                 time, older
             ),
-            "VT(M), the sender's entry alone": lambda self, i, older, before, time: self.own_entry(i, time),
-            "the sender's entry of VT(M) in the older pair": lambda self, i, older, before, time: self.ops.maximum(
-                older, self.own_entry(i, time)
+            "the sender's entry of VT(M), alone": lambda self, i, older, before, time: self.entry_alone(i, time),
+            "the sender's entry of VT(M), into the older pair": lambda self, i, older, before, time: self.ops.maximum(
+                older, self.entry_alone(i, time)
             ),
             "the time before the send": lambda self, i, older, before, time: before,
-            "VT(M), unless there is an older pair": lambda self, i, older, before, time: self.ops.vector(
-                lambda k: older[k] + time[k] * self.is_empty(older)
-            ),
-            "nothing": lambda self, i, older, before, time: older,
         },
         "attached": {
             "the buffer before the insertion": lambda self, i, j, before, after: before,
@@ -119,7 +110,7 @@ class SesByKnobs(Ses):
         },
         "time_attached": {
             "VT(M)": lambda self, i, time: time,
-            "the sender's entry alone": lambda self, i, time: self.own_entry(i, time),
+            "the sender's entry of VT(M)": lambda self, i, time: self.entry_alone(i, time),
         },
         "test": {
             "VT ≤ VT(S)": lambda self, i, j, pair, time: self.ops.every(lambda k: pair[k] <= time[k]),
@@ -130,17 +121,16 @@ class SesByKnobs(Ses):
                 self.ops.every(lambda k: pair[k] <= time[k]),
                 self.ops.one_if(self.ops.every(lambda k: pair[k] == time[k])) <= self.is_empty(pair),
             ),
-            "not VT(S) < VT": lambda self, i, j, pair, time: (
+            "unless VT is later than VT(S)": lambda self, i, j, pair, time: (
                 self.ops.one_if(self.ops.every(lambda k: time[k] <= pair[k]))
                 <= self.ops.one_if(self.ops.every(lambda k: pair[k] <= time[k]))
             ),
             "the sender's entry alone": lambda self, i, j, pair, time: pair[j] <= time[j],
-            "nothing": lambda self, i, j, pair, time: self.ops.all_of(),
         },
         "merged": {
-            "supremum": lambda self, i, buffer, carried: self.without_own(i, self.ops.maximum(buffer, carried)),
+            "supremum": lambda self, i, buffer, carried: self.without_pair(i, self.ops.maximum(buffer, carried)),
             "supremum, also of the own pair": lambda self, i, buffer, carried: self.ops.maximum(buffer, carried),
-            "a carried pair overwrites": lambda self, i, buffer, carried: self.without_own(
+            "a carried pair replaces the local one": lambda self, i, buffer, carried: self.without_pair(
                 i, self.ops.matrix(lambda l, k: carried[l][k] + buffer[l][k] * self.is_empty(carried[l]))
             ),
             "not at all": lambda self, i, buffer, carried: buffer,
@@ -148,26 +138,24 @@ class SesByKnobs(Ses):
         "deleted": {
             "nothing": lambda self, j, buffer, of_message: buffer,
             "the sender's pair, if VT ≤ VT(M)": lambda self, j, buffer, of_message: self.ops.matrix(
-                lambda l, k: buffer[l][k] * (1 - self.ops.one_if(l == j) * self.obsolete(buffer[j], of_message))
+                lambda l, k: buffer[l][k] * (1 - self.ops.one_if(l == j) * self.is_obsolete(buffer[j], of_message))
             ),
-            "of the sender's pair the entries ≤ VT(M)": lambda self, j, buffer, of_message: self.ops.matrix(
+            "of the sender's pair, the entries ≤ VT(M)": lambda self, j, buffer, of_message: self.ops.matrix(
                 lambda l, k: buffer[l][k] * (1 - self.ops.one_if(l == j, buffer[j][k] <= of_message[k]))
             ),
-            "the sender's pair": lambda self, j, buffer, of_message: self.without_own(j, buffer),
+            "the sender's pair": lambda self, j, buffer, of_message: self.without_pair(j, buffer),
         },
-        "time_merged": {
-            "maximum": lambda self, i, time, of_message: self.ops.maximum(time, of_message),
-            "overwritten": lambda self, i, time, of_message: self.ops.vector(
-                lambda k: of_message[k] * self.ops.one_if(k != i) + time[k] * self.ops.one_if(k == i)
+        "clock_on_sending": {
+            "own entry + 1": lambda self, i, time: self.ops.incremented(time, i),
+            "stays": lambda self, i, time: time,
+        },
+        "clock_on_delivery": {
+            "own entry + 1, the others the maximum": lambda self, i, time, of_message: self.ops.incremented(
+                self.ops.maximum(time, of_message), i
             ),
-            "not at all": lambda self, i, time, of_message: time,
-        },
-        "send_ticks": {
-            "yes": lambda self, i, time: self.ops.incremented(time, i),
-            "no": lambda self, i, time: time,
-        },
-        "delivery_ticks": {
-            "yes": lambda self, i, time: self.ops.incremented(time, i),
-            "no": lambda self, i, time: time,
+            "the maximum": lambda self, i, time, of_message: self.ops.maximum(time, of_message),
+            "own entry + 1, the others overwritten": lambda self, i, time, of_message: self.ops.vector(
+                lambda k: of_message[k] * self.ops.one_if(k != i) + (time[k] + 1) * self.ops.one_if(k == i)
+            ),
         },
     }
