@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .api import classify as classify
     from .api import count as count
     from .api import draw as draw
+    from .api import knobs as knobs
     from .api import parse as parse
     from .api import program as program
     from .api import prove as prove
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 #: The module of each name; everything is imported when it is first used.
 _HOME = {
-    ".api": "check classify count draw parse program prove read_log realize states",
+    ".api": "check classify count draw knobs parse program prove read_log realize states",
     ".api_of_nodes": "conform conform_at_random replay",
     ".impl.protocol": "AppEvent Packet Parameter Protocol Step Transition delivered sent",
     ".spec.computation": "Computation Message",

@@ -1,0 +1,85 @@
+"""The combinations of a protocol's choices decided in several processes, or on Spark; in a folder they resume."""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from crownless import impl, model_check, proofs, spec
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import qualified_name_of
+from crownless.impl.variants.knobs import class_with_knobs, combinations
+from crownless.proofs.knobs.deciding import FIRST, GIVEN, SECOND, Row, first_row, second_row
+from crownless.proofs.knobs.knob_map import KnobMap, Places, rows_of_both
+
+from .sweeps import HERE, Progress, Sweep, Where, sweep
+
+FIRST_SWEEP = Sweep(first_row, FIRST, "a table of combinations", lambda row: 1)
+SECOND_SWEEP = Sweep(second_row, SECOND, "a table of combinations", lambda row: 1)
+
+
+def knob_map(
+    protocol: str | type[ProtocolMachine],
+    *,
+    processes: int | None = None,
+    messages: int | None = None,
+    where: Where = HERE,
+    out: Path | None = None,
+    progress: Progress = lambda done, total: None,
+    found: list[KnobMap] | None = None,
+) -> KnobMap:
+    """Every combination, decided up to this bound; decisions that `out` has are reused.
+
+    If it ends early, `found` has the map of what is decided by then. A class that is given as such is decided in this
+    process.
+    """
+    kind = class_with_knobs(protocol) if isinstance(protocol, str) else protocol
+    name = protocol if isinstance(protocol, str) else qualified_name_of(kind)
+    if not isinstance(protocol, str):
+        GIVEN[name], where = kind, HERE
+    bound = (processes or kind.bound[0], messages or kind.bound[1])
+    every = list(combinations(kind))
+    code = code_of(kind)
+
+    def request(places: Places) -> Row:
+        row = {"protocol": name, "places": ".".join(map(str, places)), "processes": bound[0], "messages": bound[1]}
+        return {"key": hashlib.sha256(json.dumps([code, *row.values()]).encode()).hexdigest()[:32], **row}
+
+    requests = {combination.places: request(combination.places) for combination in every}
+    first: dict[str, Row] = {}
+    second: dict[str, Row] = {}
+    representative: dict[Places, Places] = {}
+    try:
+        every_one = list(requests.values())
+        sweep(FIRST_SWEEP, every_one, where, out=out and out / "first", found=first, progress=progress)
+        alike: dict[str, Places] = {}
+        for places, row in requests.items():
+            done = first[row["key"]]
+            if done["violated"] is None and done["unknown"] is None:
+                representative[places] = alike.setdefault(done["functions"] or row["key"], places)
+        survivors = [requests[places] for places in alike.values()]
+        sweep(SECOND_SWEEP, survivors, where, out=out and out / "second", found=second, progress=progress)
+    finally:
+        rows = rows_of_both(every, decided(requests, first), decided(requests, second), representative)
+        made = KnobMap(name, kind, bound, tuple(every), rows)
+        if found is not None:
+            found.append(made)
+    return made
+
+
+def decided(requests: Mapping[Places, Row], by_key: Mapping[str, Row]) -> dict[Places, Row]:
+    """The rows that are decided, by the places of their combination."""
+    return {places: by_key[row["key"]] for places, row in requests.items() if row["key"] in by_key}
+
+
+def code_of(kind: type[ProtocolMachine]) -> str:
+    """A digest of the code that decisions depend on: with other code they are made again."""
+    files = {
+        file
+        for package in (spec, impl, model_check, proofs)
+        for folder in package.__path__
+        for file in Path(folder).rglob("*.py")
+    }
+    files |= {Path(inspect.getfile(base)) for base in kind.__mro__ if base.__module__ not in ("builtins", "__main__")}
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in sorted(files))).hexdigest()
