@@ -23,14 +23,10 @@ class SesByKnobs(Ses):
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         j = message.receiver
-        time = self.clock_on_sending(i, state.time)
+        time = self.clock(i, state.time, state.time, 1)
         buffer = self.with_pair(state.buffer, j, self.inserted(i, state.buffer[j], state.time, time))
         stamp = Stamp(self.time_attached(i, time), self.attached(i, j, state.buffer, buffer))
         return [Step(State(time, buffer), [Packet(i, j, "message", message, stamp)], [AppEvent("send", message)])]
-
-    def clock_on_sending(self, i: Value, time: Value) -> Value:
-        """VT(S) after a send, which is VT(M)."""
-        return self.ops.incremented(time, i)
 
     def inserted(self, i: Value, older: Value, before: Value, time: Value) -> Value:
         """The pair for the receiver after a send, given that before it, and VT(S) before and after."""
@@ -57,7 +53,7 @@ class SesByKnobs(Ses):
 
     def after_delivering(self, i: Value, state: State, j: Value, stamp: Stamp) -> State:
         buffer = self.deleted(j, self.merged(i, state.buffer, stamp.buffer), stamp.time)
-        return State(self.clock_on_delivery(i, state.time, stamp.time), buffer)
+        return State(self.clock(i, state.time, stamp.time, 0), buffer)
 
     def merged(self, i: Value, buffer: Value, carried: Value) -> Value:
         """The site's pairs, and those that the message carries."""
@@ -67,8 +63,10 @@ class SesByKnobs(Ses):
         """The pairs without obsolete ones, after a message from j with this time."""
         return buffer
 
-    def clock_on_delivery(self, i: Value, time: Value, of_message: Value) -> Value:
-        """VT(S) after a delivery; by §4.1, the site's own entry only grows by its own events."""
+    # -- on both -------------------------------------------------------------------------------------------------------
+
+    def clock(self, i: Value, time: Value, of_message: Value, sends: Value) -> Value:
+        """VT(S) after a send, or a delivery of a message with this time. `sends`: 1 after a send, otherwise 0."""
         return self.ops.incremented(self.ops.maximum(time, of_message), i)
 
     # -- the alternatives ----------------------------------------------------------------------------------------------
@@ -121,10 +119,6 @@ class SesByKnobs(Ses):
                 self.ops.every(lambda k: pair[k] <= time[k]),
                 self.ops.one_if(self.ops.every(lambda k: pair[k] == time[k])) <= self.is_empty(pair),
             ),
-            "unless VT is later than VT(S)": lambda self, i, j, pair, time: (
-                self.ops.one_if(self.ops.every(lambda k: time[k] <= pair[k]))
-                <= self.ops.one_if(self.ops.every(lambda k: pair[k] <= time[k]))
-            ),
             "the sender's entry alone": lambda self, i, j, pair, time: pair[j] <= time[j],
         },
         "merged": {
@@ -133,7 +127,6 @@ class SesByKnobs(Ses):
             "a carried pair replaces the local one": lambda self, i, buffer, carried: self.without_pair(
                 i, self.ops.matrix(lambda l, k: carried[l][k] + buffer[l][k] * self.is_empty(carried[l]))
             ),
-            "not at all": lambda self, i, buffer, carried: buffer,
         },
         "deleted": {
             "nothing": lambda self, j, buffer, of_message: buffer,
@@ -145,17 +138,18 @@ class SesByKnobs(Ses):
             ),
             "the sender's pair": lambda self, j, buffer, of_message: self.without_pair(j, buffer),
         },
-        "clock_on_sending": {
-            "own entry + 1": lambda self, i, time: self.ops.incremented(time, i),
-            "stays": lambda self, i, time: time,
-        },
-        "clock_on_delivery": {
-            "own entry + 1, the others the maximum": lambda self, i, time, of_message: self.ops.incremented(
+        "clock": {
+            "sends and deliveries tick": lambda self, i, time, of_message, sends: self.ops.incremented(
                 self.ops.maximum(time, of_message), i
             ),
-            "the maximum": lambda self, i, time, of_message: self.ops.maximum(time, of_message),
-            "own entry + 1, the others overwritten": lambda self, i, time, of_message: self.ops.vector(
-                lambda k: of_message[k] * self.ops.one_if(k != i) + (time[k] + 1) * self.ops.one_if(k == i)
+            "sends tick": lambda self, i, time, of_message, sends: self.ops.vector(
+                lambda k: self.ops.maximum(time[k], of_message[k]) + sends * self.ops.one_if(k == i)
+            ),
+            "deliveries tick": lambda self, i, time, of_message, sends: self.ops.vector(
+                lambda k: self.ops.maximum(time[k], of_message[k]) + (1 - sends) * self.ops.one_if(k == i)
+            ),
+            "both tick, the other entries overwritten": lambda self, i, time, of_message, sends: self.ops.vector(
+                lambda k: (time[k] + 1) * self.ops.one_if(k == i) + of_message[k] * self.ops.one_if(k != i)
             ),
         },
     }
