@@ -87,6 +87,10 @@ class SesByKnobs(Ses):
         """The buffer without the pair for j."""
         return self.ops.matrix(lambda l, k: buffer[l][k] * self.ops.one_if(l != j))
 
+    def without_pair_if(self, deletes: Value, j: Value, buffer: Value) -> Value:
+        """The buffer, without the pair for j if the number is 1, not 0."""
+        return self.ops.matrix(lambda l, k: buffer[l][k] * (1 - self.ops.one_if(l == j) * deletes))
+
     knobs: ClassVar[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
         "inserted": {
             "VT(M)": lambda self, i, older, before, time: time,
@@ -130,8 +134,8 @@ class SesByKnobs(Ses):
         },
         "deleted": {
             "nothing": lambda self, j, buffer, of_message: buffer,
-            "the sender's pair, if VT ≤ VT(M)": lambda self, j, buffer, of_message: self.ops.matrix(
-                lambda l, k: buffer[l][k] * (1 - self.ops.one_if(l == j) * self.is_obsolete(buffer[j], of_message))
+            "the sender's pair, if VT ≤ VT(M)": lambda self, j, buffer, of_message: self.without_pair_if(
+                self.is_obsolete(buffer[j], of_message), j, buffer
             ),
             "of the sender's pair, the entries ≤ VT(M)": lambda self, j, buffer, of_message: self.ops.matrix(
                 lambda l, k: buffer[l][k] * (1 - self.ops.one_if(l == j, buffer[j][k] <= of_message[k]))
