@@ -12,133 +12,87 @@ from crownless.impl.workloads import Free
 from crownless.spec.computation import Message
 
 from . import variant
+from .knobs_of_rst import RstByKnobs
 
-# -- the matrix protocol in pieces -------------------------------------------------------------------------------------
-
-
-class Pieces(Rst):
-    """The matrix protocol in methods, each overridden by a change of `CHANGES`."""
-
-    invariants = {}
-
-    def attach(self, i: int, j: int, before: Value, after: Value) -> Value:
-        """The stamp of a message to j, from SENT before and after the increment."""
-        return before
-
-    def count_sent(self, i: int, state: State, j: int) -> State:
-        return self.after_sending(i, state, j)
-
-    def check(self, i: int, j: int, counts: Value, stamp: Value) -> bool:
-        return all(counts[k] >= stamp[k][i] for k in range(self.n))
-
-    def read(self, i: int, state: State) -> Value:
-        return state.deliv
-
-    def count_delivered(self, state: State, j: Value) -> Value:
-        return self.deliv_after(state, j)
-
-    def count_received(self, i: Value, sent: Value, j: Value) -> Value:
-        return self.ops.incremented(sent, j, i)
-
-    def merge(self, i: Value, column: int, sent: int, carried: int) -> int:
-        return max(sent, carried)
-
-    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        j = message.receiver
-        after = self.count_sent(i, state, j)
-        packet = Packet(i, j, "message", message, self.attach(i, j, state.sent, after.sent))
-        return [Step(after, [packet], [AppEvent("send", message)])]
-
-    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
-        return self.check(i, packet.source, self.read(i, state), packet.stamp)
-
-    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
-        sent = self.count_received(i, state.sent, j)
-        merged = self.ops.matrix(lambda k, l: self.merge(i, l, sent[k][l], stamp[k][l]))
-        return State(merged, self.count_delivered(state, j))
+# -- the matrix protocol with one thing changed -----------------------------------------------------------------------
 
 
 class Change(NamedTuple):
-    """A changed piece of the matrix protocol, and the effect recorded in the ledger."""
+    """A method of `RstByKnobs` overridden, and the effect recorded in the ledger."""
 
-    piece: str
+    method: str
     #: `saves`: harmless, and less work.
     effect: Literal["unsafe", "not live", "neither", "harmless", "saves"]
     override: Callable[..., Any]
 
 
-def _masked(matrix: Value, kept: Callable[[int, int], bool]) -> Value:
-    return tuple(tuple(value if kept(k, l) else 0 for l, value in enumerate(row)) for k, row in enumerate(matrix))
+def _alternative(method: str, name: str) -> Callable[..., Any]:
+    return RstByKnobs.knobs[method][name]
 
 
 #: Asked of the form that increments before it sends.
 ONE_MORE = "ask the sender for exactly one less than SENT_m says"
 
+#: The changes that are alternatives of a knob: name → its effect, the method, the alternative.
+_OF_KNOBS: dict[str, tuple[Literal["unsafe", "not live", "neither", "harmless", "saves"], str, str]] = {
+    "attach SENT after the increment": ("not live", "sender_counts", "before sending"),
+    "attach column j alone": ("unsafe", "attached", "the receiver's column"),
+    "attach all but the own column": ("saves", "left_out", "the sender's column"),
+    "attach the own row alone": ("unsafe", "attached", "the sender's row"),
+    "no increment on sending": ("unsafe", "sender_counts", "never"),
+    "check the sender's entry alone": ("unsafe", "guard", "of the sender alone"),
+    "check all but the sender's entry": ("unsafe", "guard", "of all but the sender"),
+    "ask for exactly what SENT_m says": ("not live", "guard", "exactly that from all"),
+    "ask the sender for exactly what SENT_m says": ("harmless", "guard", "and exactly that from the sender"),
+    ONE_MORE: ("neither", "guard", "exactly one less from the sender"),
+    "check nothing": ("unsafe", "guard", "nothing"),
+    "read the own column of SENT": ("saves", "delivered", "the own column of SENT"),
+    "no second increment of SENT": ("saves", "receiver_counts", "no"),
+    "no maximum": ("unsafe", "merged", "not at all"),
+    "take SENT_m over": ("unsafe", "merged", "overwritten"),
+}
+
 CHANGES: dict[str, Change] = {
-    "attach SENT after the increment": Change("attach", "not live", lambda self, i, j, before, after: after),
-    "attach column j alone": Change(
-        "attach", "unsafe", lambda self, i, j, before, after: _masked(before, lambda k, l: l == j)
-    ),
-    "attach all but the own column": Change(
-        "attach", "saves", lambda self, i, j, before, after: _masked(before, lambda k, l: l != i)
-    ),
-    "attach the own row alone": Change(
-        "attach", "unsafe", lambda self, i, j, before, after: _masked(before, lambda k, l: k == i)
-    ),
-    "attach zeroes": Change("attach", "unsafe", lambda self, i, j, before, after: _masked(before, lambda k, l: False)),
-    "no increment on sending": Change("count_sent", "unsafe", lambda self, i, state, j: state),
-    "check the sender's entry alone": Change(
-        "check", "unsafe", lambda self, i, j, counts, stamp: counts[j] >= stamp[j][i]
-    ),
-    "check all but the sender's entry": Change(
-        "check",
-        "unsafe",
-        lambda self, i, j, counts, stamp: all(counts[k] >= stamp[k][i] for k in range(self.n) if k != j),
-    ),
+    **{name: Change(method, effect, _alternative(method, of)) for name, (effect, method, of) in _OF_KNOBS.items()},
+    "attach zeroes": Change("attached", "unsafe", lambda self, i, j, sent: self.ops.matrix(lambda k, l: 0)),
     "check every column": Change(
-        "check", "not live", lambda self, i, j, counts, stamp: all(counts[k] >= sum(stamp[k]) for k in range(self.n))
+        "guard",
+        "not live",
+        lambda self, i, j, delivered, stamp: all(delivered[k] >= sum(stamp[k]) for k in range(self.n)),
     ),
     "check row i": Change(
-        "check", "neither", lambda self, i, j, counts, stamp: all(counts[k] >= stamp[i][k] for k in range(self.n))
+        "guard",
+        "neither",
+        lambda self, i, j, delivered, stamp: self.ops.every(lambda k: delivered[k] >= stamp[i][k]),
     ),
     "ask for more than SENT_m says": Change(
-        "check", "not live", lambda self, i, j, counts, stamp: all(counts[k] > stamp[k][i] for k in range(self.n))
+        "guard",
+        "not live",
+        lambda self, i, j, delivered, stamp: self.ops.every(lambda k: delivered[k] > stamp[k][i]),
     ),
-    "ask for exactly what SENT_m says": Change(
-        "check", "not live", lambda self, i, j, counts, stamp: all(counts[k] == stamp[k][i] for k in range(self.n))
+    "DELIV never counts": Change("deliv_after", "not live", lambda self, state, j: state.deliv),
+    "add SENT_m": Change(
+        "merged",
+        "not live",
+        lambda self, i, sent, stamp: self.ops.matrix(lambda k, l: sent[k][l] + stamp[k][l]),
     ),
-    "ask the sender for exactly what SENT_m says": Change(
-        "check",
-        "harmless",
-        lambda self, i, j, counts, stamp: Pieces.check(self, i, j, counts, stamp) and counts[j] == stamp[j][i],
-    ),
-    ONE_MORE: Change(
-        "check",
-        "neither",
-        lambda self, i, j, counts, stamp: all(
-            counts[k] >= stamp[k][i] if k != j else counts[k] == stamp[k][i] - 1 for k in range(self.n)
-        ),
-    ),
-    "check nothing": Change("check", "unsafe", lambda self, i, j, counts, stamp: True),
-    "read the own column of SENT": Change("read", "saves", lambda self, i, state: [row[i] for row in state.sent]),
-    "DELIV never counts": Change("count_delivered", "not live", lambda self, state, j: state.deliv),
-    "no second increment of SENT": Change("count_received", "saves", lambda self, i, sent, j: sent),
-    "no maximum": Change("merge", "unsafe", lambda self, i, column, sent, carried: sent),
-    "take SENT_m over": Change("merge", "unsafe", lambda self, i, column, sent, carried: carried),
-    "add SENT_m": Change("merge", "not live", lambda self, i, column, sent, carried: sent + carried),
     "maximum in the own column alone": Change(
-        "merge", "unsafe", lambda self, i, column, sent, carried: max(sent, carried) if column == i else sent
+        "merged",
+        "unsafe",
+        lambda self, i, sent, stamp: self.ops.maximum(sent, self.only(stamp, lambda k, l: self.ops.one_if(l == i))),
     ),
     "maximum in all but the own column": Change(
-        "merge", "saves", lambda self, i, column, sent, carried: max(sent, carried) if column != i else sent
+        "merged",
+        "saves",
+        lambda self, i, sent, stamp: self.ops.maximum(sent, self.only(stamp, lambda k, l: 1 - self.ops.one_if(l == i))),
     ),
 }
 
 
-def changed(n: int, *names: str) -> Pieces:
-    """The matrix protocol with these changes, each of another piece."""
-    overrides: dict[str, Any] = {CHANGES[name].piece: CHANGES[name].override for name in names}
-    return variant(Pieces, **overrides)(n)
+def changed(n: int, *names: str) -> RstByKnobs:
+    """The matrix protocol with these changes, each of another method."""
+    overrides: dict[str, Any] = {CHANGES[name].method: CHANGES[name].override for name in names}
+    return variant(RstByKnobs, **overrides)(n)
 
 
 # -- variations of the matrix protocol, for any n ----------------------------------------------------------------------

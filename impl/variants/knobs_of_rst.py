@@ -69,13 +69,13 @@ class RstByKnobs(Rst):
 
     def learned(self, i: Value, j: Value, sent: Value, stamp: Value) -> Value:
         """SENT_i after a delivery: the message is counted, then SENT_m is merged."""
-        return self.merged(self.receiver_counts(i, j, sent), stamp)
+        return self.merged(i, self.receiver_counts(i, j, sent), stamp)
 
     def receiver_counts(self, i: Value, j: Value, sent: Value) -> Value:
         """SENT_i[j, i] is incremented."""
         return self.ops.incremented(sent, j, i)
 
-    def merged(self, sent: Value, stamp: Value) -> Value:
+    def merged(self, i: Value, sent: Value, stamp: Value) -> Value:
         return self.ops.maximum(sent, stamp)
 
     # -- the alternatives ----------------------------------------------------------------------------------------------
@@ -146,16 +146,16 @@ class RstByKnobs(Rst):
             "no": lambda self, i, j, sent: sent,
         },
         "merged": {
-            "maximum": lambda self, sent, stamp: self.ops.maximum(sent, stamp),
-            "overwritten": lambda self, sent, stamp: stamp,
-            "not at all": lambda self, sent, stamp: sent,
+            "maximum": lambda self, i, sent, stamp: self.ops.maximum(sent, stamp),
+            "overwritten": lambda self, i, sent, stamp: stamp,
+            "not at all": lambda self, i, sent, stamp: sent,
         },
         "learned": {
             "counted, then merged": lambda self, i, j, sent, stamp: self.merged(
-                self.receiver_counts(i, j, sent), stamp
+                i, self.receiver_counts(i, j, sent), stamp
             ),
             "merged, then counted": lambda self, i, j, sent, stamp: self.receiver_counts(
-                i, j, self.merged(sent, stamp)
+                i, j, self.merged(i, sent, stamp)
             ),
         },
     }

@@ -368,7 +368,7 @@ def _pairs() -> tuple[set[frozenset[str]], set[frozenset[str]]]:
     """
     repair, break_ = set[frozenset[str]](), set[frozenset[str]]()
     for pair in combinations(variants.CHANGES, 2):
-        one_piece = len({variants.CHANGES[name].piece for name in pair}) == 1
+        one_piece = len({variants.CHANGES[name].method for name in pair}) == 1
         right = {_is_harmless(name) for name in pair}
         if one_piece or len(right) == 2:
             continue

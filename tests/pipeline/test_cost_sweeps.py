@@ -28,7 +28,8 @@ from crownless.model_check.simulation.figures import (
 )
 from crownless.model_check.simulation.latencies import ROUND_TRIP, output_wait
 from crownless.model_check.simulation.simulation import Measured, simulate
-from crownless.pipeline.costs import read_table, sweep
+from crownless.pipeline.costs import COSTS, sweep
+from crownless.pipeline.sweeps import read_table
 from crownless.proofs.claims import costs
 from crownless.runtime.ending import Stopped
 from crownless.runtime.errors import BadInput
@@ -75,7 +76,7 @@ def test_a_stopped_sweep_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.undo()
     more = sweep(small(3), out=tmp_path)
     assert {row["key"] for row in first} < {row["key"] for row in more}
-    assert len(read_table(tmp_path)) == len(more)
+    assert len(read_table(COSTS, tmp_path)) == len(more)
 
 
 def test_an_interrupted_sweep_writes_all_that_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +93,7 @@ def test_an_interrupted_sweep_writes_all_that_is_done(tmp_path: Path, monkeypatc
     with pytest.raises(Stopped):
         sweep(small(2), out=tmp_path, progress=lambda done, total: reported.append(done))
     assert reported == [0, 1, 2, 3, 4, 5], "each finished simulation is reported"
-    assert [experiment_of(row) for row in read_table(tmp_path)] == done
+    assert [experiment_of(row) for row in read_table(COSTS, tmp_path)] == done
 
 
 def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,9 +113,9 @@ def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: 
         options = ["rst", "--seeds", "4", "-m", "60"]
         assert expected in CliRunner().invoke(cost, [*options, *more]).output.splitlines()
         monkeypatch.undo()
-    assert len(read_table(tmp_path)) == 2
+    assert len(read_table(COSTS, tmp_path)) == 2
     assert CliRunner().invoke(cost, [*options, "--out", str(tmp_path)]).exit_code == 0
-    assert len(read_table(tmp_path)) == 4
+    assert len(read_table(COSTS, tmp_path)) == 4
 
 
 def test_a_folder_that_is_not_a_table_is_refused(tmp_path: Path) -> None:

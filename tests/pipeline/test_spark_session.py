@@ -13,7 +13,7 @@ import psutil
 import pytest
 from cost_experiments import small
 
-from crownless.pipeline import costs
+from crownless.pipeline import costs, sweeps
 
 if TYPE_CHECKING:
     import pytest
@@ -111,7 +111,7 @@ assert signal.getsignal(signal.SIGINT) is before
 def test_spark_finds_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = costs.sweep(small(2))
     reported: list[int] = []
-    monkeypatch.setattr(costs, "ROWS_A_JOB", 4)  # so that there are two jobs
+    monkeypatch.setattr(sweeps, "ROWS_A_JOB", 4)  # so that there are two jobs
     assert costs.sweep(small(2), engine="spark", out=tmp_path, progress=lambda n, _: reported.append(n)) == plain
     assert reported == list(range(15))
     assert costs.sweep(small(2), out=tmp_path) == plain

@@ -1,0 +1,259 @@
+"""The map of a design space: combinations refuted, proved, merged and compared; tables that resume; bad knobs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from command_line_runner import Crownless
+from fifo_by_knobs import FifoByKnobs
+
+import crownless as cr
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.variants.knobs import Combination, class_with_knobs, combinations, knobs_of, size
+from crownless.impl.variants.knobs_of_rst import RstByKnobs
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
+from crownless.pipeline.knobs import knob_map
+from crownless.pipeline.sweeps import Where
+from crownless.proofs.knobs import drawing
+from crownless.proofs.knobs.deciding import growing
+from crownless.proofs.knobs.knob_map import KnobMap
+from crownless.proofs.knobs.same_functions import functions_of
+
+OWN = f"{Path(__file__).parents[1] / 'helpers' / 'fifo_by_knobs.py'}:FifoByKnobs"
+BEFORE = "sender counts: before sending, delivered: the own column of SENT, guard: exactly one less from the sender"
+
+
+def few(*knobs: str) -> type[RstByKnobs]:
+    """The matrix protocol with these knobs only."""
+    return type("Few", (RstByKnobs,), {"knobs": {name: RstByKnobs.knobs[name] for name in knobs}})
+
+
+@pytest.fixture(scope="module")
+def own() -> KnobMap:
+    return cr.knobs(FifoByKnobs)
+
+
+@pytest.fixture(scope="module")
+def of_rst() -> KnobMap:
+    """Those knobs of the matrix protocol by which it becomes that of [MF] §2."""
+    return cr.knobs(few("sender_counts", "delivered", "guard", "receiver_counts"), 3, 3)
+
+
+def named(found: KnobMap, name: str) -> Any:
+    return next(each for each in found.decisions.values() if each.combination.name == name)
+
+
+# -- a class of one's own ----------------------------------------------------------------------------------------------
+
+
+def test_an_outside_class_with_two_knobs_is_mapped(own: KnobMap) -> None:
+    said = {each.combination.name: (each.outcome, each.violated) for each in own.decisions.values()}
+    assert said == {
+        "as published": ("right", None),
+        "number: from one": ("violated", "delivers-all"),
+        "accepts: the next, from one": ("violated", "delivers-all"),
+        "accepts: any earlier": ("right", None),
+        "accepts: anything": ("violated", "fifo"),
+        "number: from one, accepts: the next, from one": ("right", None),
+        "number: from one, accepts: any earlier": ("violated", "delivers-all"),
+        "number: from one, accepts: anything": ("violated", "fifo"),
+    }
+    (family,) = own.families
+    assert (family.generates, family.exact, len(family.decisions)) == ("exactly fifo", True, 3)
+    assert [pair.both.combination.name for pair in own.only_together()] == [
+        "number: from one, accepts: the next, from one"
+    ]
+    assert not own.not_both()
+    assert not own.never_matter()
+    assert not own.contradictions
+    assert sorted(map(len, own.islands)) == [1, 2]
+
+
+def test_a_wrong_alternative_has_a_shortest_run(own: KnobMap) -> None:
+    wrong = named(own, "accepts: anything")
+    assert wrong.run == ("P1: send m1 to P2", "P1: send m2 to P2", "P2: deliver m2 from P1")
+    assert wrong.row["weakest_channel"] == "fifo"
+    assert named(own, "accepts: the next, from one").row["weakest_channel"] is None
+
+
+def test_what_no_proof_covers_says_so(own: KnobMap) -> None:
+    assert "neither it nor any of its base classes has a proof" in own.published.row["unproved"]
+    assert own.headline == "8 combinations: 3 right, 0 of them proved for every n"
+
+
+def test_the_command_reports_it(crownless: Crownless, tmp_path: Path) -> None:
+    svg, page = tmp_path / "map.svg", tmp_path / "map.md"
+    answer = crownless("knobs", OWN, "--workers", 1, "--svg", svg, "--page", page)
+    assert answer.code == 0, answer.err
+    assert answer.out.splitlines()[-1] == (
+        "8 combinations: 3 right, 0 of them proved for every n; 3 violate delivers-all; 2 violate fifo"
+    )
+    squares = [each for each in ElementTree.parse(svg).iter() if each.tag.endswith("title")]
+    assert len(squares) == 4 * 4 - 3 * 2, "every pair but those of one knob"
+    assert "P2: deliver m2 from P1" in "".join(filter(None, (each.text for each in squares)))
+    assert "![What every two alternatives do together](map.svg)" in page.read_text("utf-8")
+    assert "| accepts | anything | violates fifo in 3 actions, at (2, 2); right over the fifo channel |" in (
+        page.read_text("utf-8")
+    )
+    shown = crownless("knobs", OWN, "--workers", 1, "--show", "accepts: anything")
+    assert "  P2: deliver m2 from P1" in shown.out.splitlines()
+    facts = crownless("knobs", OWN, "--workers", 1, "--json").json
+    assert (facts["combinations"], facts["outcomes"]["right"], facts["islands"]) == (8, 3, [2, 1])
+
+
+def test_a_table_resumes(tmp_path: Path) -> None:
+    reported: list[tuple[int, int]] = []
+    first = knob_map(OWN, out=tmp_path)
+    files = sorted(tmp_path.rglob("*.parquet"))
+    again = knob_map(OWN, out=tmp_path, progress=lambda done, total: reported.append((done, total)))
+    assert reported == [(8, 8), (3, 3)], "nothing is decided again"
+    assert sorted(tmp_path.rglob("*.parquet")) == files
+    assert again.json() == first.json()
+    larger = knob_map(OWN, messages=4, out=tmp_path)
+    assert larger.published.row["at_messages"] == 4
+
+
+def test_several_processes_say_the_same(own: KnobMap) -> None:
+    spread = knob_map(OWN, where=Where(workers=2))
+    assert [each.said for each in spread.decisions.values()] == [each.said for each in own.decisions.values()]
+
+
+@pytest.mark.thorough
+def test_spark_says_the_same(spark: Any, own: KnobMap) -> None:
+    spread = knob_map(OWN, where=Where("spark"))
+    assert [each.said for each in spread.decisions.values()] == [each.said for each in own.decisions.values()]
+
+
+def test_what_ends_early_is_reported(crownless: Crownless, tmp_path: Path) -> None:
+    answer = crownless("knobs", "rst", "--workers", 1, "--max-seconds", 1, "--out", tmp_path)
+    assert answer.code == 3
+    assert "the same command goes on from there" in answer.err
+    assert "not decided" in answer.out
+
+
+class TestBadKnobs:
+    def knobs(self, **knobs: Any) -> type[FifoByKnobs]:
+        return type("Bad", (FifoByKnobs,), {"knobs": knobs})
+
+    @pytest.mark.parametrize(
+        ("knobs", "said"),
+        [
+            ({}, "has no knobs"),
+            ({"number": {"from zero": lambda self, sent: sent}}, "number has one alternative"),
+            ({"number": {}}, "number has no alternatives"),
+            ({"number": [1, 2]}, "number has no alternatives by name"),
+            ({"number": {"zero": 0, "one": 1}}, "zero is int, and no function"),
+            ({"number": {"a": lambda self, sent: sent, "b": lambda self: 0}}, "b takes (self)"),
+            ({"none_such": {"a": lambda self: 0, "b": lambda self: 1}}, "none_such is not a method"),
+            ({"promises": {"a": lambda self: 0, "b": lambda self: 1}}, "promises is not a method"),
+        ],
+    )
+    def test_they_are_refused_in_a_line(self, knobs: dict[str, Any], said: str) -> None:
+        with pytest.raises(cr.BadInput) as refused:
+            cr.knobs(self.knobs(**knobs))
+        assert said in str(refused.value)
+        assert "\n" not in str(refused.value)
+
+    @pytest.mark.parametrize("arguments", [["unordered"], [OWN, "--show", "nothing"], [OWN, "--engine", "native"]])
+    def test_the_command_ends_with_2(self, crownless: Crownless, arguments: list[str]) -> None:
+        answer = crownless("knobs", *arguments, "--workers", 1)
+        assert (answer.code, answer.err.count("\n")) == (2, 1)
+
+
+# -- the matrix protocol -----------------------------------------------------------------------------------------------
+
+
+def test_the_first_combination_is_the_protocol_itself() -> None:
+    first = next(combinations(RstByKnobs))
+    ours, text = (run_check(Check(kind, 3, 3), engine="plain") for kind in (first.protocol, Rst))
+    assert ours.exploration.states == text.exploration.states
+    assert ours.exploration.transitions == text.exploration.transitions
+    assert size(knobs_of(RstByKnobs)) > 1_000
+
+
+def test_growing_bounds() -> None:
+    assert growing((4, 4)) == [(2, 2), (2, 3), (3, 3), (3, 4), (4, 4)]
+    assert growing((2, 4)) == [(2, 2), (2, 3), (2, 4)]
+    assert growing((4, 2)) == [(2, 2), (3, 2), (4, 2)]
+    assert growing((1, 1)) == [(1, 1)]
+
+
+def test_increment_before_sending_is_found_to_be_the_same_protocol(of_rst: KnobMap) -> None:
+    """[Kup] Discussion: the form of [MF] §2 is right, and any step towards it alone is wrong."""
+    before = named(of_rst, f"{BEFORE}, receiver counts: no")
+    assert before.proved
+    assert before.row["optimal"] == "proved", "what is safe and waits for nothing else is one protocol"
+    assert before.row["generates"] == of_rst.published.row["generates"]
+    for name in ("sender counts: before sending", "guard: exactly one less from the sender"):
+        assert named(of_rst, name).outcome == "violated"
+
+
+def test_sent_alone_is_found_right_and_only_with_the_receivers_increment(of_rst: KnobMap) -> None:
+    assert named(of_rst, "delivered: the own column of SENT").proved
+    assert named(of_rst, "receiver counts: no").proved
+    assert named(of_rst, "delivered: the own column of SENT, receiver counts: no").outcome == "violated"
+    assert "delivered: the own column of SENT, receiver counts: no" in {
+        pair.both.combination.name for pair in of_rst.not_both()
+    }
+
+
+def test_nothing_is_proved_and_refuted(of_rst: KnobMap) -> None:
+    proved = [each for each in of_rst.right if each.proved]
+    assert len(proved) > 5
+    assert of_rst.contradictions == []
+    row = {**proved[0].row, "violated": "causal"}
+    planted = replace(of_rst, rows={**of_rst.rows, proved[0].combination.places: row})
+    assert [each.combination for each in planted.contradictions] == [proved[0].combination]
+
+
+def test_the_row_and_the_column_are_refuted_only_among_four() -> None:
+    both = "the sender's row and the receiver's column"
+    alternatives = {name: RstByKnobs.knobs["attached"][name] for name in ("SENT", both)}
+    kind, row_and_column = type("Row", (RstByKnobs,), {"knobs": {"attached": alternatives}}), f"attached: {both}"
+    assert named(cr.knobs(kind, 3, 4), row_and_column).outcome == "right"
+    four = named(cr.knobs(kind, 4, 4), row_and_column)
+    assert (four.violated, len(four.run)) == ("causal", 7)
+
+
+@pytest.mark.thorough
+def test_what_is_proved_holds_at_a_larger_bound(of_rst: KnobMap) -> None:
+    for each in of_rst.right:
+        if each.proved:
+            result = run_check(Check(each.combination.protocol, 3, 4), workers=1)
+            assert not result.violations, each.combination.name
+
+
+# -- equal functions ---------------------------------------------------------------------------------------------------
+
+
+def test_equal_functions_are_explored_once() -> None:
+    found = cr.knobs(few("receiver_counts", "learned"), 3, 3)
+    merged = {each.combination.name: each.same_as and each.same_as.name for each in found.decisions.values()}
+    assert merged == {
+        "as published": None,
+        "receiver counts: no": None,
+        "learned: merged, then counted": None,
+        "receiver counts: no, learned: merged, then counted": "receiver counts: no",
+    }
+
+
+def test_different_functions_differ() -> None:
+    kinds = few("guard", "merged", "delivered")
+    texts = [functions_of(each.protocol) for each in combinations(kinds)]
+    assert None not in texts
+    assert len(set(texts)) == len(texts) - 3, "a guard that checks nothing does not read what is delivered"
+    again = functions_of(Combination(kinds, knobs_of(kinds), (0, 0, 0)).protocol)
+    assert again == texts[0], "names of bound variables do not count"
+    assert functions_of(FifoByKnobs) is None, "its code does not run on terms"
+
+
+def test_bundled_protocols_are_taken_apart() -> None:
+    assert class_with_knobs("rst") is RstByKnobs
+    assert json.dumps(cr.knobs(few("merged"), 2, 2).json())
+    assert drawing.in_svg(cr.knobs(few("merged"), 2, 2)).startswith("<svg")
