@@ -10,10 +10,11 @@ from xml.etree import ElementTree
 
 import pytest
 from command_line_runner import Crownless
-from fifo_by_knobs import FifoByKnobs
 
 import crownless as cr
+from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.rst import Rst
+from crownless.impl.registry import protocol_named
 from crownless.impl.variants.knobs import Combination, class_with_knobs, combinations, knobs_of, size
 from crownless.impl.variants.knobs_of_rst import RstByKnobs
 from crownless.model_check.check.check import run_check
@@ -25,7 +26,8 @@ from crownless.proofs.knobs.deciding import growing
 from crownless.proofs.knobs.knob_map import KnobMap
 from crownless.proofs.knobs.same_functions import functions_of
 
-OWN = f"{Path(__file__).parents[1] / 'helpers' / 'fifo_by_knobs.py'}:FifoByKnobs"
+OWN = f"{Path(__file__).parents[2] / 'examples' / 'fifo_by_knobs.py'}:FifoByKnobs"
+FifoByKnobs = protocol_named(OWN)
 BEFORE = "sender counts: before sending, delivered: the own column of SENT, guard: exactly one less from the sender"
 
 
@@ -138,7 +140,7 @@ def test_what_ends_early_is_reported(crownless: Crownless, tmp_path: Path) -> No
 
 
 class TestBadKnobs:
-    def knobs(self, **knobs: Any) -> type[FifoByKnobs]:
+    def knobs(self, **knobs: Any) -> type[ProtocolMachine]:
         return type("Bad", (FifoByKnobs,), {"knobs": knobs})
 
     @pytest.mark.parametrize(

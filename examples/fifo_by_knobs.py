@@ -1,6 +1,4 @@
-"""A protocol of a user's own with two knobs: FIFO order by numbers."""
-
-from __future__ import annotations
+"""FIFO order by numbers, as two choices: crownless knobs examples/fifo_by_knobs.py:FifoByKnobs"""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
