@@ -28,6 +28,7 @@ from . import variant
 TAKEN_APART = {
     "rst": "knobs_of_rst.RstByKnobs",
     "ses": "knobs_of_ses.SesByKnobs",
+    "rst-queue": "knobs_of_rst_queue.RstQueueByKnobs",
 }
 
 

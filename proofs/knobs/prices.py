@@ -4,6 +4,8 @@ Measured in one simulation of the same messages with the same latencies for ever
 zero count as sent or kept: what is always zero need not travel, and may be left out of an encoding.
 """
 
+from collections.abc import Iterable, Mapping
+from types import NoneType
 from typing import Any, NamedTuple
 
 from crownless.impl.ops import Integers
@@ -78,4 +80,13 @@ def price_of(of: Combination) -> Price:
 
 
 def _other_than_zero(value: Any, n: int) -> int:
+    """The numbers other than zero in a stamp or a state; texts, such as the kinds of packets that wait, are none."""
+    if isinstance(value, str | bytes | NoneType):
+        return 0
+    if isinstance(value, int):
+        return int(value != 0)
+    if isinstance(value, Mapping):
+        return _other_than_zero(tuple(value.items()), n)
+    if isinstance(value, Iterable):
+        return sum(_other_than_zero(part, n) for part in value)
     return sum(1 for number in numbers_in(value, n) if number)
