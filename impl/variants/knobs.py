@@ -27,6 +27,7 @@ from . import variant
 #: The bundled protocols that are taken apart: name → file in this folder, and class.
 TAKEN_APART = {
     "rst": "knobs_of_rst.RstByKnobs",
+    "ses": "knobs_of_ses.SesByKnobs",
     "rst-queue": "knobs_of_rst_queue.RstQueueByKnobs",
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.variants.knobs import Combination, class_with_knobs, knobs_of
 from crownless.impl.variants.knobs_of_rst import RstByKnobs
+from crownless.impl.variants.knobs_of_ses import SesByKnobs
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check
@@ -15,7 +16,7 @@ from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.generating import generate
 from crownless.proofs.induction import proving
 from crownless.proofs.language.refusals import Refused
-from crownless.proofs.protocols import rst_knobs
+from crownless.proofs.protocols import rst_knobs, ses_knobs
 from crownless.runtime.ending import watching
 from crownless.runtime.errors import BadInput
 
@@ -199,6 +200,7 @@ EFFORT = 2_000_000
 #: Proofs that read their invariants off the choices, to be tried in turn.
 PROOFS: Mapping[type[ProtocolMachine], Callable[[Combination], Sequence[proving.Proof]]] = {
     RstByKnobs: rst_knobs.proofs,
+    SesByKnobs: ses_knobs.proofs,
 }
 
 
