@@ -27,6 +27,8 @@ from . import variant
 #: The bundled protocols that are taken apart: name → file in this folder, and class.
 TAKEN_APART = {
     "rst": "knobs_of_rst.RstByKnobs",
+    "buffer": "knobs_of_buffer.BufferByKnobs",
+    "murty-garg": "knobs_of_murty_garg.MurtyGargByKnobs",
 }
 
 
