@@ -8,7 +8,7 @@ Requests, messages and acknowledgements are those of `protocols/murty_garg.py`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from crownless.impl.protocol import AppEvent, Packet, Step
+from crownless.impl.protocol import Packet, Step
 from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
@@ -68,7 +68,7 @@ class MurtyGargByKnobs(MurtyGarg):
         packets, committed = [Packet(i, j, "message", message)], [self.commit(i, message)]
         if self.is_acknowledged(message.sender == i):
             state = state._replace(awaits=(*state.awaits, j))
-            if message.sender == i and self.commits_on_acknowledgement():
+            if message.sender == i and self.sender_commits_on("acknowledgement"):
                 return Step(state._replace(uncommitted=(*state.uncommitted, message)), packets)
         return Step(state, packets, committed)
 
@@ -78,17 +78,17 @@ class MurtyGargByKnobs(MurtyGarg):
         """
         return True
 
-    def commits_on_acknowledgement(self) -> bool:
-        """True if a sender commits its own message when it is acknowledged, not when it sends it (§4.1)."""
-        return False
+    def sender_commits_on(self, event: str) -> bool:
+        """True if a process commits its own message on this event: `sending` or, by §4.1, its `acknowledgement`."""
+        return event == "sending"
 
     # -- receiving -----------------------------------------------------------------------------------------------------
 
     def deliverable(self, i: int, state: State, packet: Packet) -> bool:
-        return packet.kind != "message" or self.taken(state).received
+        return packet.kind != "message" or self.message_is(state).received
 
-    def taken(self, state: State) -> Receipt:
-        """RP: how a message is taken in this state."""
+    def message_is(self, state: State) -> Receipt:
+        """RP: how a message that arrives in this state is taken."""
         return Receipt(True, not state.awaits)
 
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
@@ -100,7 +100,7 @@ class MurtyGargByKnobs(MurtyGarg):
         committed = [self.commit(i, message)]
         if not self.is_acknowledged(message.sender == j):
             return [Step(state, (), committed)]
-        if self.taken(state).acknowledged:
+        if self.message_is(state).acknowledged:
             return [Step(state, [Packet(i, j, "ack")], committed)]
         return [Step(state._replace(acks=(*state.acks, j)), (), committed)]
 
@@ -112,11 +112,12 @@ class MurtyGargByKnobs(MurtyGarg):
         events = [] if done is None else [self.commit(i, done)]
         uncommitted = tuple(message for message in state.uncommitted if message != done)
         state = state._replace(awaits=self.acknowledgement_ends(state.awaits, j), uncommitted=uncommitted)
-        acknowledges, packets = self.taken(state).acknowledged, []
+        acknowledges = self.message_is(state).acknowledged
+        packets: list[Packet] = []
         while state.messages and self.may_be_sent(i, state.awaits, state.messages[0]):
             step = self.sent(i, state._replace(messages=state.messages[1:]), state.messages[0])
             state, packets, events = step.state, [*packets, *step.packets], [*events, *step.events]
-        if acknowledges or self.taken(state).acknowledged:
+        if acknowledges or self.message_is(state).acknowledged:
             acks = [Packet(i, k, "ack") for k in state.acks]
             return Step(state._replace(acks=()), self.leaving(acks, packets), events)
         return Step(state, packets, events)
@@ -150,13 +151,13 @@ class MurtyGargByKnobs(MurtyGarg):
         },
         "may_be_sent": {
             "while active": lambda self, i, awaits, message: not awaits,
-            "and while passive to the process awaited": lambda self, i, awaits, message: all(
+            "while active, or to the process awaited": lambda self, i, awaits, message: all(
                 k == _partner(i, message) for k in awaits
             ),
-            "and while passive if requested": lambda self, i, awaits, message: not awaits or message.sender != i,
+            "while active, or if requested": lambda self, i, awaits, message: not awaits or message.sender != i,
             "always": lambda self, i, awaits, message: True,
         },
-        "taken": {
+        "message_is": {
             "acknowledged when active": lambda self, state: Receipt(True, not state.awaits),
             "acknowledged when active and no message waits": lambda self, state: Receipt(
                 True, not state.awaits and not state.messages
@@ -178,13 +179,13 @@ class MurtyGargByKnobs(MurtyGarg):
             "every message": lambda self, own: True,
             "only what was not requested": lambda self, own: own,
         },
-        "commits_on_acknowledgement": {
-            "no": lambda self: False,
-            "yes": lambda self: True,
+        "sender_commits_on": {
+            "sending": lambda self, event: event == "sending",
+            "acknowledgement": lambda self, event: event == "acknowledgement",
         },
         "leaving": {
-            "acknowledgements first": lambda self, acks, messages: [*acks, *messages],
-            "messages first": lambda self, acks, messages: [*messages, *acks],
+            "acknowledgements, then messages": lambda self, acks, messages: [*acks, *messages],
+            "messages, then acknowledgements": lambda self, acks, messages: [*messages, *acks],
         },
     }
 
