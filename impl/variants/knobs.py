@@ -59,9 +59,7 @@ class Combination:
     @property
     def choices(self) -> dict[str, str]:
         """The name of the alternative taken, by the name of the knob."""
-        return {
-            knob.name: list(knob.alternatives)[place] for knob, place in zip(self.knobs, self.places, strict=True)
-        }
+        return {knob.name: list(knob.alternatives)[place] for knob, place in zip(self.knobs, self.places, strict=True)}
 
     @property
     def name(self) -> str:
@@ -110,7 +108,9 @@ def _knob(kind: type[ProtocolMachine], protocol: str, method: Any, alternatives:
     if not isinstance(alternatives, Mapping) or not all(isinstance(each, str) for each in alternatives):
         raise BadInput(f"{knob} has no alternatives by name", hint="write {name: function, another: function}")
     if len(alternatives) < 2:
-        raise BadInput(f"{knob} has {'one alternative' if alternatives else 'no alternatives'}", hint="name two or more")
+        raise BadInput(
+            f"{knob} has {'one alternative' if alternatives else 'no alternatives'}", hint="name two or more"
+        )
     wanted = _arguments(getattr(kind, method))
     for name, alternative in alternatives.items():
         if not isinstance(alternative, FunctionType):

@@ -154,6 +154,8 @@ class RstByKnobs(Rst):
             "counted, then merged": lambda self, i, j, sent, stamp: self.merged(
                 self.receiver_counts(i, j, sent), stamp
             ),
-            "merged, then counted": lambda self, i, j, sent, stamp: self.receiver_counts(i, j, self.merged(sent, stamp)),
+            "merged, then counted": lambda self, i, j, sent, stamp: self.receiver_counts(
+                i, j, self.merged(sent, stamp)
+            ),
         },
     }

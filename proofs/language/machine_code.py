@@ -37,7 +37,7 @@ OF_CLASSES = frozenset(
 #: Attributes of a machine with code that is not read or with values that differ between runs, and methods that no step
 #: calls.
 UNREAD = frozenset(
-    {"invariants", "rules", "witnesses", "parameters", "settings", "setting", "remark", "ordered_at"}
+    {"invariants", "rules", "witnesses", "knobs", "parameters", "settings", "setting", "remark", "ordered_at"}
     | {"renamed", "renamed_stamp", "renamed_packet", "agree"}
 )
 #: The constructor arguments of a machine.

@@ -34,6 +34,7 @@ VERBS = {
     "cost": Verb("cost", "cost", "Simulate protocols under a clock: bytes, messages, delays."),
     "count": Verb("count", "count", "Count the complete computations in each order."),
     "explore": Verb("explore", "explore", "Step through runs on an interactive page."),
+    "knobs": Verb("knobs", "knobs", "Map the design space of a protocol's choices."),
     "list": Verb("listing", "list_", "List protocols, orders, properties, channels and programs."),
     "new": Verb("new", "new", "Write a template: a protocol, or an adapter for conform."),
     "prove": Verb("prove", "prove_", "Prove a protocol's order for any number of processes."),
@@ -46,7 +47,7 @@ VERBS = {
 #: The verbs in the order in which the help lists them.
 SECTIONS = {
     "Everyday": ("check", "classify", "conform", "show", "explore", "new", "list"),
-    "Research": ("claims", "prove", "realize", "count", "cost", "vectors"),
+    "Research": ("claims", "prove", "realize", "knobs", "count", "cost", "vectors"),
 }
 
 

@@ -1,0 +1,208 @@
+"""One combination decided: refuted by a shortest run, or explored at growing bounds, proved, compared and priced."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.variants.knobs import Combination, class_with_knobs, knobs_of
+from crownless.impl.variants.knobs_of_rst import RstByKnobs
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import Check
+from crownless.model_check.search.explorer import explore
+from crownless.model_check.search.generating import generate
+from crownless.proofs.induction import proving
+from crownless.proofs.language.refusals import Refused
+from crownless.proofs.protocols import rst_knobs
+from crownless.runtime.ending import watching
+from crownless.runtime.errors import BadInput
+
+from .prices import price_of
+from .same_functions import functions_of
+
+#: Up to this bound a combination is explored before its duplicates are left out.
+SMALL = (3, 3)
+#: Channels in the order of what they guarantee; a protocol that is right over one is right over those after it.
+CHANNELS = ("duplicating", "unordered", "fifo")
+#: The bound over a channel that is not the protocol's own.
+ELSEWHERE = (3, 3)
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What the exploration at growing bounds says of a combination over one channel."""
+
+    processes: int  #: the largest bound, or that at which it is refuted
+    messages: int
+    violated: str | None = None  #: the property that a shortest run violates; None: all hold
+    run: tuple[str, ...] = ()  #: its actions
+    unknown: str | None = None  #: why a bound was not explored to its end
+
+    @property
+    def holds(self) -> bool:
+        return self.violated is None and self.unknown is None
+
+
+def growing(bound: tuple[int, int]) -> list[tuple[int, int]]:
+    """The bounds up to this one: two processes and messages, then one message and one process more in turn.
+
+    >>> growing((3, 4))
+    [(2, 2), (2, 3), (3, 3), (3, 4)]
+    """
+    bounds = [(min(2, bound[0]), min(2, bound[1]))]
+    while bounds[-1] != bound:
+        n, m = bounds[-1]
+        more_messages = m < bound[1] and (m <= n or n == bound[0])
+        bounds.append((n, m + 1) if more_messages else (n + 1, m))
+    return bounds
+
+
+def explored(of: Combination, bounds: list[tuple[int, int]], channel: str) -> Explored:
+    """The combination explored at these bounds, up to the first that refutes it."""
+    said = Explored(*bounds[0])
+    for n, m in bounds:
+        how: dict[str, Any] = {"engine": "plain"} if _is_small(n, m) else {"workers": 1}
+        result = run_check(Check(of.protocol, n, m, channel=channel), first=True, **how)
+        said = _explored(result, n, m)
+        if not said.holds:
+            break
+    return said
+
+
+def _explored(result: CheckResult, n: int, m: int) -> Explored:
+    owed = [each for each in result.properties if each.property.kind != "sometimes" and each.property.promised]
+    violated = [each for each in owed if each.verdict == "violated"]
+    if violated:
+        shortest = min(violated, key=lambda each: len(each.run or ()))
+        actions = () if shortest.run is None else tuple(action.say() for action in shortest.run.actions)
+        return Explored(n, m, shortest.property.name, actions)
+    if any(each.verdict == "unknown" for each in owed):
+        return Explored(n, m, unknown=result.exploration.stopped or "not decided")
+    return Explored(n, m)
+
+
+def weakest_channel(of: Combination, own: Explored) -> str | None:
+    """The channel that guarantees least over which the combination is right, within a bound; None: it is not.
+
+    A stronger channel than its own is tried only where messages on one link are delivered out of order.
+    """
+    channel = of.of.needs_channel
+    place = CHANNELS.index(channel)
+    if own.holds:
+        weaker = [each for each in CHANNELS[:place] if _holds_over(of, each)]
+        return (weaker or [channel])[0]
+    stronger = CHANNELS[place + 1 :] if own.violated == "fifo" else ()
+    return next((each for each in stronger if _holds_over(of, each)), None)
+
+
+def _holds_over(of: Combination, channel: str) -> bool:
+    for n, m in growing(ELSEWHERE):
+        check = Check(of.protocol, n, m, channel=channel).resolve()
+        promised = [each for each in check.properties if each.promised]
+        if explore(check.system(), promised, first=True).broken:  # without a run to show
+            return False
+    return explored(of, [ELSEWHERE], channel).holds
+
+
+# -- rows of a sweep ---------------------------------------------------------------------------------------------------
+
+#: A combination that is to be decided, or its decision.
+Row = dict[str, Any]
+
+REQUEST = {"key": "string", "protocol": "string", "places": "string", "processes": "int64", "messages": "int64"}
+EXPLORED = {
+    "violated": "string", "at_processes": "int64", "at_messages": "int64", "run": "string", "unknown": "string",
+}  # fmt: skip
+#: The columns of combinations explored up to `SMALL`, and of the survivors explored up to the bound.
+FIRST = {**REQUEST, **EXPLORED, "weakest_channel": "string", "functions": "string"}
+SECOND = {
+    **REQUEST, **EXPLORED, "generates": "string", "computations": "int64", "safe": "string", "optimal": "string",
+    "live": "string", "unproved": "string", "stamp": "double", "state": "double", "work": "double", "control": "double",
+}  # fmt: skip
+
+#: Classes that are no other process's to import, by the name in their rows.
+GIVEN: dict[str, type[ProtocolMachine]] = {}
+
+
+def combination_of(row: Row) -> Combination:
+    """The combination of a row."""
+    name = row["protocol"]
+    kind = GIVEN[name] if name in GIVEN else class_with_knobs(name)
+    return Combination(kind, knobs_of(kind), tuple(map(int, row["places"].split("."))))
+
+
+def first_row(row: Row) -> Row:
+    """The combination explored up to `SMALL`, over its own channel and others; survivors with their functions."""
+    with watching():
+        return _first_row(row)
+
+
+def _first_row(row: Row) -> Row:
+    of, small = combination_of(row), (min(row["processes"], SMALL[0]), min(row["messages"], SMALL[1]))
+    own = explored(of, growing(small), of.of.needs_channel)
+    functions = functions_of(of.protocol) if own.holds else None
+    digest = None if functions is None else hashlib.sha256(functions.encode()).hexdigest()[:16]
+    return {**row, **_columns(own), "weakest_channel": weakest_channel(of, own), "functions": digest}
+
+
+def second_row(row: Row) -> Row:
+    """A survivor explored up to the bound; and, if it survives again, what it generates, its proof and its price."""
+    of, bound = combination_of(row), (row["processes"], row["messages"])
+    own = explored(of, [each for each in growing(bound) if not _is_small(*each)] or [bound], of.of.needs_channel)
+    known: Row = dict.fromkeys(SECOND) | row | _columns(own)
+    if not own.holds:
+        return known
+    check = Check(of.protocol, *(min(pair) for pair in zip(bound, SMALL, strict=True))).resolve()
+    forms = generate(check.machine, check.workload, check.channel).forms
+    known |= {"generates": hashlib.sha256(repr(sorted(forms)).encode()).hexdigest()[:16], "computations": len(forms)}
+    return known | proved(of) | price_of(of)._asdict()
+
+
+def _is_small(n: int, m: int) -> bool:
+    return n <= SMALL[0] and m <= SMALL[1]
+
+
+def _columns(said: Explored) -> Row:
+    where = {"at_processes": said.processes, "at_messages": said.messages}
+    return {"violated": said.violated, **where, "run": "\n".join(said.run), "unknown": said.unknown}
+
+
+def proved(of: Combination) -> Row:
+    """The outcome for each property of the proof that shows most, or why there is none."""
+    said: Row = {}
+    try:
+        for proof in proofs_of(of):
+            said = max(said, _outcomes(of, proof), key=lambda each: list(each.values()).count("proved"))
+            if "unproved" not in said:
+                break
+    except (Refused, BadInput) as error:
+        return said or {"unproved": error.message}
+    return said
+
+
+def _outcomes(of: Combination, proof: proving.Proof) -> Row:
+    report = proving.prove(of.name, proof, effort=EFFORT, attempts=1)
+    said: Row = {shown: report.outcome(shown) for shown in proving.SHOWN}
+    if report.failures:
+        failed = report.failures[0]
+        why = "z3 gave up" if failed.verdict.outcome == "unknown" else "z3 has a state in which it fails"
+        said["unproved"] = f"{failed.claim.name}: {why}"
+    return said
+
+
+#: Steps of z3 for one attempt at a claim: a few times what the published protocols need.
+EFFORT = 2_000_000
+
+
+#: Proofs that read their invariants off the choices, to be tried in turn.
+PROOFS: Mapping[type[ProtocolMachine], Callable[[Combination], Sequence[proving.Proof]]] = {
+    RstByKnobs: rst_knobs.proofs,
+}
+
+
+def proofs_of(of: Combination) -> Sequence[proving.Proof]:
+    """The proofs for combinations of this protocol; else that of the class it is derived from, applied to its code."""
+    found = next((proofs for kind, proofs in PROOFS.items() if issubclass(of.of, kind)), None)
+    return [proving.proof_of(of.protocol)] if found is None else found(of)

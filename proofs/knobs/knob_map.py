@@ -1,0 +1,314 @@
+"""The map of a design space: what every combination of a protocol's choices does, and how the right ones lie."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations as pairs_of
+from typing import Any, Literal, NamedTuple
+
+from crownless.impl.protocol import ProtocolMachine, promised_orders
+from crownless.impl.variants.knobs import Combination, Knob
+from crownless.model_check.check.request import Check
+from crownless.model_check.search.realizing import Realization, realize
+from crownless.runtime.printable import in_brackets, some
+from crownless.spec.dataframes import DataFrame, data_frame
+
+from .deciding import Row
+
+#: `right`: every property that the protocol promises holds within the bound. `unknown`: not decided.
+Outcome = Literal["right", "violated", "unknown"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The decision on one combination; `row` has its columns, in the second sweep those of its representative."""
+
+    combination: Combination
+    row: Mapping[str, Any]
+    #: The combination that is the same functions, and was explored in its place, if there is one.
+    same_as: Combination | None = None
+
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.combination.name}: {self.said}")
+
+    @property
+    def outcome(self) -> Outcome:
+        if self.row.get("violated") is not None:
+            return "violated"
+        return "unknown" if self.row.get("unknown") is not None or self.row.get("generates") is None else "right"
+
+    @property
+    def violated(self) -> str | None:
+        """The property that its shortest run violates."""
+        return self.row.get("violated")
+
+    @property
+    def run(self) -> tuple[str, ...]:
+        """The actions of that run."""
+        return tuple((self.row.get("run") or "").splitlines())
+
+    @property
+    def proved(self) -> bool:
+        """True if it is proved safe and live, for every number of processes and messages."""
+        return self.outcome == "right" and all(self.row.get(shown) == "proved" for shown in ("safe", "live"))
+
+    @property
+    def contradicts(self) -> bool:
+        """True if it is both proved and refuted, which must never be."""
+        proofs = [self.row.get(shown) for shown in ("safe", "live")]
+        return self.outcome == "violated" and "proved" in proofs
+
+    @property
+    def price(self) -> tuple[float, ...]:
+        """Control messages, numbers on a message, numbers kept, and work: the first counts most."""
+        return tuple(self.row.get(name) or 0.0 for name in ("control", "stamp", "state", "work"))
+
+    @property
+    def said(self) -> str:
+        """The decision in a few words."""
+        at = f"({self.row.get('at_processes')}, {self.row.get('at_messages')})"
+        if self.outcome == "violated":
+            return f"violates {self.violated} in {some(len(self.run), 'action')}, at {at}"
+        if self.outcome == "unknown":
+            return f"not decided: {self.row.get('unknown') or 'ended early'}"
+        return "proved for every n" if self.proved else f"right up to {at}, not proved"
+
+    def json(self) -> dict[str, Any]:
+        """As `crownless knobs --json` and the table on disk have it."""
+        columns = {name: value for name, value in self.row.items() if name not in ("key", "protocol", "places")}
+        return {
+            "combination": self.combination.name,
+            **self.combination.choices,
+            "outcome": self.outcome,
+            "same_as": None if self.same_as is None else self.same_as.name,
+            **columns,
+        }
+
+
+class Family(NamedTuple):
+    """The right combinations that generate the same computations within the bound of the comparison."""
+
+    generates: str  #: the exact order, or how much of it
+    decisions: list[Decision]
+    exact: bool  #: True if it generates every computation of the promised order: none waits longer than it must
+
+    @property
+    def proved(self) -> int:
+        return sum(decision.proved for decision in self.decisions)
+
+    @property
+    def cheapest(self) -> Decision:
+        """The one that costs least; of equal ones, that which is closest to the published protocol."""
+        return min(self.decisions, key=lambda each: (each.price, sum(map(bool, each.combination.places))))
+
+
+class Pair(NamedTuple):
+    """Two alternatives, each of another knob, and what they do apart and together, all else as published."""
+
+    one: Decision
+    other: Decision
+    both: Decision
+
+
+@dataclass(frozen=True)
+class KnobMap:
+    """Every combination of a protocol's choices, decided within a bound.
+
+    `first` and `second` are the rows of the two sweeps, by key; what is missing was not decided before an early end.
+    """
+
+    protocol: str
+    kind: type[ProtocolMachine]
+    bound: tuple[int, int]
+    combinations: tuple[Combination, ...]
+    rows: Mapping[tuple[int, ...], Row]
+
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.protocol}: {self.headline}")
+
+    @property
+    def knobs(self) -> tuple[Knob, ...]:
+        return self.combinations[0].knobs
+
+    @cached_property
+    def decisions(self) -> dict[tuple[int, ...], Decision]:
+        """By the places of the alternatives."""
+        by_places = {combination.places: combination for combination in self.combinations}
+        found = {}
+        for combination in self.combinations:
+            row = self.rows.get(combination.places, {"unknown": "ended early"})
+            alike = by_places.get(row.get("same_as") or ())
+            found[combination.places] = Decision(combination, row, alike)
+        return found
+
+    @property
+    def published(self) -> Decision:
+        return self.decisions[self.combinations[0].places]
+
+    @cached_property
+    def right(self) -> list[Decision]:
+        return [decision for decision in self.decisions.values() if decision.outcome == "right"]
+
+    @property
+    def outcomes(self) -> Counter[str]:
+        """How many are right, unknown, or violate each property."""
+        return Counter(each.violated or each.outcome for each in self.decisions.values())
+
+    @property
+    def contradictions(self) -> list[Decision]:
+        """Combinations that are proved and refuted: a fault of the tool, if there are any."""
+        return [each for each in self.decisions.values() if each.contradicts]
+
+    @property
+    def headline(self) -> str:
+        proved = sum(each.proved for each in self.right)
+        counts = f"{len(self.right):,} right, {proved:,} of them proved for every n"
+        unknown = self.outcomes["unknown"]
+        return f"{some(len(self.combinations), 'combination')}: {counts}" + f"; {unknown:,} not decided" * bool(unknown)
+
+    # -- families ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def families(self) -> list[Family]:
+        """The right combinations by what they generate; the largest family first."""
+        groups: dict[str, list[Decision]] = {}
+        for decision in self.right:
+            groups.setdefault(decision.row["generates"], []).append(decision)
+        return [self._family(group) for group in sorted(groups.values(), key=len, reverse=True)]
+
+    def _family(self, group: list[Decision]) -> Family:
+        answer = self.realized(group[0].combination)
+        promised = answer.promises
+        if answer.equals is not None:
+            return Family(f"exactly {answer.equals}", group, promised in answer.equal_orders)
+        one = answer.orders[promised]
+        within = ", ".join(answer.strongest(answer.contained_in))
+        return Family(f"{within}: {one.generated:,} of {one.computations:,} computations", group, False)
+
+    def realized(self, of: Combination) -> Realization:
+        """What a combination generates, within the bound of the comparison."""
+        from .deciding import SMALL
+
+        bound = [min(pair) for pair in zip(self.bound, SMALL, strict=True)]
+        return realize(Check(of.protocol, *bound))
+
+    # -- how they lie --------------------------------------------------------------------------------------------------
+
+    def alone(self) -> Iterator[tuple[Knob, str, Decision]]:
+        """Each alternative that is not published, with everything else as published."""
+        start = self.published.combination.places
+        for k, knob in enumerate(self.knobs):
+            for place, name in enumerate(knob.alternatives):
+                if place != start[k]:
+                    yield knob, name, self.decisions[(*start[:k], place, *start[k + 1 :])]
+
+    @cached_property
+    def islands(self) -> list[list[Decision]]:
+        """The right combinations, connected by single steps; the largest island first."""
+        import networkx as nx
+
+        right = {each.combination.places: each for each in self.right}
+        graph = nx.Graph()
+        graph.add_nodes_from(right)
+        graph.add_edges_from((places, near) for places in right for near in self.neighbors(places) if near in right)
+        found = sorted(nx.connected_components(graph), key=len, reverse=True)
+        return [[right[places] for places in sorted(island)] for island in found]
+
+    def neighbors(self, places: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """The combinations that differ in one knob."""
+        for k, knob in enumerate(self.knobs):
+            for place in range(len(knob.alternatives)):
+                if place != places[k]:
+                    yield (*places[:k], place, *places[k + 1 :])
+
+    def never_matter(self) -> list[Knob]:
+        """The knobs whose turning never changes whether a combination is right, nor what it generates."""
+        return [knob for k, knob in enumerate(self.knobs) if not self._matters(k)]
+
+    def _matters(self, k: int) -> bool:
+        seen: dict[tuple[int, ...], Any] = {}
+        for places, decision in self.decisions.items():
+            others = (*places[:k], *places[k + 1 :])
+            does = (decision.outcome, decision.row.get("generates"))
+            if seen.setdefault(others, does) != does:
+                return True
+        return False
+
+    def only_together(self) -> list[Pair]:
+        """Pairs of alternatives that are right together, though each alone is wrong."""
+        return [pair for pair in self._pairs() if self._outcomes(pair) == ("violated", "violated", "right")]
+
+    def not_both(self) -> list[Pair]:
+        """Pairs of alternatives that are wrong together, though each alone is right."""
+        return [pair for pair in self._pairs() if self._outcomes(pair) == ("right", "right", "violated")]
+
+    @staticmethod
+    def _outcomes(pair: Pair) -> tuple[str, ...]:
+        return tuple(decision.outcome for decision in pair)
+
+    def _pairs(self) -> Iterator[Pair]:
+        start = self.published.combination.places
+        for (knob, _, one), (another, _, other) in pairs_of(self.alone(), 2):
+            if knob is not another:
+                places = tuple(max(a, b) for a, b in zip(one.combination.places, other.combination.places, strict=True))
+                assert not any(start), "the published alternatives come first"
+                yield Pair(one, other, self.decisions[places])
+
+    def finds(self) -> list[Decision]:
+        """Proved combinations that wait no longer than the order demands and cost less than the published one."""
+        best = [each for family in self.families if family.exact for each in family.decisions if each.proved]
+        return sorted((each for each in best if each.price < self.published.price), key=lambda each: each.price)
+
+    # -- as data -------------------------------------------------------------------------------------------------------
+
+    def to_frame(self) -> DataFrame:
+        """A row for each combination."""
+        return data_frame(each.json() for each in self.decisions.values())
+
+    def json(self) -> dict[str, Any]:
+        """As `crownless knobs --json` prints it; the combinations are in the table on disk."""
+        return {
+            "protocol": self.protocol,
+            "promises": list(promised_orders(self.kind)),
+            "channel": self.kind.needs_channel,
+            "processes": self.bound[0],
+            "messages": self.bound[1],
+            "knobs": {knob.name: list(knob.alternatives) for knob in self.knobs},
+            "combinations": len(self.combinations),
+            "outcomes": dict(self.outcomes),
+            "proved": sum(each.proved for each in self.right),
+            "families": [
+                {"generates": one.generates, "exact": one.exact, "combinations": len(one.decisions),
+                 "proved": one.proved, "cheapest": one.cheapest.json()}
+                for one in self.families
+            ],
+            "islands": [len(island) for island in self.islands],
+            "never_matter": [knob.name for knob in self.never_matter()],
+            "only_together": [_said(pair) for pair in self.only_together()],
+            "not_both": [_said(pair) for pair in self.not_both()],
+            "contradictions": [each.combination.name for each in self.contradictions],
+        }  # fmt: skip
+
+
+def _said(pair: Pair) -> dict[str, Any]:
+    return {"together": pair.both.combination.name, "apart": [pair.one.said, pair.other.said], "said": pair.both.said}
+
+
+def rows_of_both(
+    combinations: Iterable[Combination], first: Mapping[tuple[int, ...], Row], second: Mapping[tuple[int, ...], Row],
+    representative: Mapping[tuple[int, ...], tuple[int, ...]],
+) -> dict[tuple[int, ...], Row]:  # fmt: skip
+    """The row of each combination: that of the second sweep, or of its representative there; else of the first."""
+    found: dict[tuple[int, ...], Row] = {}
+    for combination in combinations:
+        places = combination.places
+        if places not in first:
+            continue
+        row, stands_for = dict(first[places]), representative.get(places)
+        if stands_for is not None:
+            later = second.get(stands_for, {"unknown": "ended early"})
+            row |= {name: value for name, value in later.items() if name not in ("key", "places")}
+            row["same_as"] = stands_for if stands_for != places else None
+        found[places] = row
+    return found

@@ -1,0 +1,81 @@
+"""What a combination costs a message, in numbers: in its stamp, in the state that it leaves, and in what is computed.
+
+Measured in one simulation of the same messages with the same latencies for every combination. Only numbers other than
+zero count as sent or kept: what is always zero need not travel, and may be left out of an encoding.
+"""
+
+from typing import Any, NamedTuple
+
+from crownless.impl.ops import Integers
+from crownless.impl.variants.knobs import Combination
+from crownless.model_check.simulation.encoding import numbers_in
+from crownless.model_check.simulation.experiment import Experiment
+from crownless.model_check.simulation.simulation import simulate_machine
+
+#: The simulation: processes, and messages in all.
+PROCESSES, MESSAGES = 4, 200
+
+
+class Price(NamedTuple):
+    """Averages per message, over one simulation."""
+
+    stamp: float  #: numbers other than zero that it carries
+    state: float  #: numbers other than zero that its sender keeps
+    work: float  #: entries of vectors and matrices that are computed; 0 for a protocol that does not use `ops`
+    control: float  #: packets beside the one that the message needs
+
+
+class Counting(Integers):
+    """The operations on numbers, counting the entries that they compute."""
+
+    computed = 0
+
+    def vector(self, entry: Any) -> Any:
+        self.count(self.n)
+        return super().vector(entry)
+
+    def matrix(self, entry: Any) -> Any:
+        self.count(self.n**2)
+        return super().matrix(entry)
+
+    def every(self, holds: Any) -> bool:
+        self.count(self.n)
+        return super().every(holds)
+
+    def maximum(self, a: Any, b: Any) -> Any:
+        self.count(1 if isinstance(a, int) else sum(1 for _ in numbers_in(a, self.n)))
+        return super().maximum(a, b)
+
+    def count(self, entries: int) -> None:
+        type(self).computed += entries
+
+
+def price_of(of: Combination) -> Price:
+    """The cost of a combination."""
+    stamps: list[int] = []
+    states: list[int] = []
+
+    class Measured(of.protocol):  # type: ignore[misc, name-defined]
+        """The combination, with the numbers in its packets and states counted."""
+
+        def send(self, i: int, state: Any, message: Any) -> Any:
+            steps = super().send(i, state, message)
+            for step in steps:
+                states.append(_other_than_zero(step.state, self.n))
+                stamps.extend(_other_than_zero(packet.stamp, self.n) for packet in step.packets)
+            return steps
+
+    class Ops(Counting):
+        computed = 0
+
+    measured = simulate_machine(
+        Measured(PROCESSES, Ops(PROCESSES)), Experiment("unordered", PROCESSES, messages=MESSAGES)
+    )
+    sent = max(len(states), 1)
+    return Price(
+        round(sum(stamps) / sent, 2), round(sum(states) / sent, 2), round(Ops.computed / sent, 1), measured.control
+    )
+
+
+def _other_than_zero(value: Any, n: int) -> int:
+    return sum(1 for number in numbers_in(value, n) if number)

@@ -1,0 +1,131 @@
+"""The report of `crownless knobs` as a page, in Markdown."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from crownless.impl.protocol import promised_orders
+from crownless.proofs.knobs.knob_map import Decision, KnobMap
+from crownless.runtime.printable import some
+
+#: The most finds that the page lists.
+LISTED = 20
+
+
+def page_of(found: KnobMap, svg: str | None, page: str) -> str:
+    """The page; `svg` is the file with the drawn map, if there is one, and `page` that of the page itself."""
+    return "\n".join(_lines(found, svg, page)) + "\n"
+
+
+def _lines(found: KnobMap, svg: str | None, page: str) -> Iterator[str]:
+    n, m = found.bound
+    command = f"crownless knobs {found.protocol} -n {n} -m {m}"
+    yield f"# The design space of `{found.protocol}`"
+    yield ""
+    yield (
+        f"{found.headline}. Promise: {' and '.join(promised_orders(found.kind))} order, over the "
+        f"{found.kind.needs_channel} channel; every interleaving, up to {some(n, 'process')} and {some(m, 'message')}. "
+        f"Made by `{command} --page FILE`; the classes are in "
+        f"`{found.kind.__module__.replace('crownless.', '').replace('.', '/')}.py`."
+    )
+    yield ""
+    yield (
+        "Every combination is either refuted, by a shortest run, or *right*: all that the protocol promises holds in "
+        "every run up to the bound. *Proved* is only what z3 shows safe and live for every number of processes and "
+        "messages. Prices are averages per message, in one simulation of four processes."
+    )
+    if svg is not None:
+        yield ""
+        yield f"![What every two alternatives do together]({os.path.relpath(svg, Path(page).parent)})"
+    for title, lines in (
+        ("The knobs", _alone(found)),
+        ("Families", _families(found)),
+        ("Only together", _pairs(found, "right together, though each is wrong alone", found.only_together())),
+        ("Not both", _pairs(found, "wrong together, though each is right alone", found.not_both())),
+        ("Cheaper than published", _finds(found)),
+        ("Right, and not proved", _unproved(found)),
+    ):
+        body = list(lines)
+        if body:
+            yield from ("", f"## {title}", "", *body)
+
+
+def _alone(found: KnobMap) -> Iterator[str]:
+    yield "Each alternative alone, with everything else as published."
+    yield ""
+    yield "| knob | alternative | verdict | shortest run |"
+    yield "|---|---|---|---|"
+    for knob, name, decision in found.alone():
+        run = "<br>".join(decision.run)
+        yield f"| {knob.name} | {name} | {_over(decision)} | {run} |"
+    idle = found.never_matter()
+    if idle:
+        yield ""
+        yield f"Never matter, however the others stand: {', '.join(knob.name for knob in idle)}."
+
+
+def _over(decision: Decision) -> str:
+    """The verdict, and over which channel it is right."""
+    weakest, own = decision.row.get("weakest_channel"), decision.combination.of.needs_channel
+    elsewhere = f"; right over the {weakest} channel" if weakest not in (None, own) else ""
+    return decision.said + elsewhere
+
+
+def _families(found: KnobMap) -> Iterator[str]:
+    yield "The right combinations by what they generate, and the cheapest of each."
+    yield ""
+    yield "| generates | combinations | proved | cheapest | numbers on a message | kept | work |"
+    yield "|---|---|---|---|---|---|---|"
+    for family in found.families:
+        cheapest = family.cheapest
+        counts = f"{len(family.decisions):,} | {family.proved:,}"
+        yield f"| {family.generates} | {counts} | {cheapest.combination.name} | {_price(cheapest)} |"
+    sizes = [len(island) for island in found.islands]
+    yield ""
+    yield f"By single steps the right ones form {some(len(sizes), 'island')}: {', '.join(map(str, sizes))} combinations."
+
+
+def _pairs(found: KnobMap, what: str, pairs: Iterable[tuple[Decision, Decision, Decision]]) -> Iterator[str]:
+    listed = list(pairs)
+    if not listed:
+        return
+    yield f"Two alternatives, all else as published: {what}."
+    yield ""
+    yield "| together | verdict | apart |"
+    yield "|---|---|---|"
+    for one, other, both in listed:
+        yield f"| {both.combination.name} | {both.said} | {one.said}; {other.said} |"
+
+
+def _finds(found: KnobMap) -> Iterator[str]:
+    finds = found.finds()
+    if not finds:
+        return
+    yield "Proved for every n, waiting no longer than the order demands, and cheaper than the published form."
+    yield ""
+    yield "| combination | numbers on a message | kept | work | weakest channel |"
+    yield "|---|---|---|---|---|"
+    for each in [*finds[:LISTED], found.published]:
+        yield f"| {each.combination.name} | {_price(each)} | {each.row.get('weakest_channel')} |"
+    if len(finds) > LISTED:
+        yield ""
+        yield f"The cheapest {LISTED} of {len(finds):,}."
+
+
+def _unproved(found: KnobMap) -> Iterator[str]:
+    reasons: dict[str, list[Decision]] = {}
+    for each in found.right:
+        if not each.proved:
+            reasons.setdefault(each.row.get("unproved") or "not said", []).append(each)
+    if not reasons:
+        return
+    yield "Why the proof does not go through, and how often; the first of each."
+    yield ""
+    yield "| why | combinations | such as |"
+    yield "|---|---|---|"
+    for reason, decisions in sorted(reasons.items(), key=lambda each: -len(each[1])):
+        yield f"| {reason} | {len(decisions):,} | {decisions[0].combination.name} |"
+
+
+def _price(decision: Decision) -> str:
+    return " | ".join(f"{decision.row[name]:g}" for name in ("stamp", "state", "work"))
