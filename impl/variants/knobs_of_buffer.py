@@ -6,12 +6,15 @@ The first alternatives are those of [MF] §3.2; others are those of §3.1, of §
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
+
+#: What becomes of a message that the application sends.
+Fate = Literal["buffered", "posted", "refused"]
 
 
 class State(NamedTuple):
@@ -34,20 +37,16 @@ class BufferByKnobs(Buffer):
     # -- on sending ----------------------------------------------------------------------------------------------------
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:  # type: ignore[override]
-        if not self.send_is_accepted(state):
+        goes, sent = self.sent_message_is(state, message), [AppEvent("send", message)]
+        if goes == "refused":
             return []
-        sent = [AppEvent("send", message)]
-        if self.posted_at_once(state, message):
+        if goes == "posted":
             return [self.post(i, state, message)._replace(events=sent)]
         return [Step(state._replace(output=(*state.output, message)), (), sent)]
 
-    def send_is_accepted(self, state: State) -> bool:
-        """True if the application may send now; otherwise the send blocks."""
-        return True
-
-    def posted_at_once(self, state: State, message: Message) -> bool:
-        """True if the message does not go through the output buffer."""
-        return False
+    def sent_message_is(self, state: State, message: Message) -> Fate:
+        """`buffered` in the output buffer, `posted` past it, or `refused`: the send blocks."""
+        return "buffered"
 
     # -- the output buffer ---------------------------------------------------------------------------------------------
 
@@ -154,16 +153,20 @@ class BufferByKnobs(Buffer):
             "the oldest that need not wait": lambda self, state: self.may_be_posted(state)[:1],
             "the oldest to any receiver": lambda self, state: _firsts([m.receiver for m in state.output]),
         },
-        "posted_at_once": {
-            "never": lambda self, state, message: False,
-            "if the output buffer is empty and it may go": lambda self, state, message: (
-                not state.output and self.next_may_go(state.awaits, message.receiver)
+        "sent_message_is": {
+            "put into the output buffer": lambda self, state, message: "buffered",
+            "posted at once if the output buffer is empty and it may go": lambda self, state, message: (
+                "posted" if not state.output and self.next_may_go(state.awaits, message.receiver) else "buffered"
             ),
-            "if the output buffer is empty": lambda self, state, message: not state.output,
-        },
-        "send_is_accepted": {
-            "always": lambda self, state: True,
-            "while no message waits or is unacknowledged": lambda self, state: not state.output and not state.awaits,
+            "posted at once if the output buffer is empty": lambda self, state, message: (
+                "buffered" if state.output else "posted"
+            ),
+            "posted at once if it may go": lambda self, state, message: (
+                "posted" if self.next_may_go(state.awaits, message.receiver) else "buffered"
+            ),
+            "posted at once, and the send blocks until it may go": lambda self, state, message: (
+                "posted" if self.next_may_go(state.awaits, message.receiver) else "refused"
+            ),
         },
         "next_delivered": {
             "the oldest": lambda self, messages: [0],
