@@ -53,6 +53,8 @@ WRONG = [
     ({"next_delivered": "the oldest of any sender"}, "unordered", "causal", (3, 3), 12),
     ({"acknowledged_on": "request of the sender"}, "unordered", "fifo", (2, 2), 9),
     ({"acknowledged_on": "nothing"}, "unordered", "delivers-all", (2, 2), 5),
+    # Several acknowledgements outstanding need a count, not a flag; three messages do not show it.
+    ({"next_may_go": PIPELINED, "acknowledgement_ends": "all waits"}, "fifo", "causal", (3, 4), 15),
 ]
 
 
@@ -70,7 +72,15 @@ RIGHT = [
     # Once messages are acknowledged on delivery, the input buffer need not be a queue.
     ({"acknowledged_on": "delivery", "next_delivered": "the oldest of any sender"}, "unordered"),
     ({"acknowledged_on": "delivery", "next_delivered": "the newest"}, "unordered"),
-    ({"acknowledged_on": "request of the sender", "next_may_go": PIPELINED}, "fifo"),
+    # A flag is enough if the sender asks once before it turns to another receiver.
+    (
+        {
+            "acknowledged_on": "request of the sender",
+            "next_may_go": PIPELINED,
+            "acknowledgement_ends": "all waits",
+        },
+        "fifo",
+    ),
 ]
 
 

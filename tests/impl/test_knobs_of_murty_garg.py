@@ -42,6 +42,8 @@ WRONG = [
     ({"is_acknowledged": "only what was not requested"}, "unordered", (2, 2), 4),
     ({"is_acknowledged": "only what was not requested"}, "fifo", (3, 3), 5),
     ({"sender_commits_on": "acknowledgement"}, "unordered", (3, 3), 7),
+    # Several acknowledgements outstanding need a count, not a flag; three messages do not show it.
+    ({"may_be_sent": "while active, or to the process awaited"}, "fifo", (3, 4), 7),
 ]
 
 
