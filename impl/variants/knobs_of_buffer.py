@@ -79,6 +79,10 @@ class BufferByKnobs(Buffer):
         """True if a message to process j may be posted while these acknowledgements are outstanding."""
         return not awaits
 
+    def any_may_go(self, i: int, awaits: tuple[int, ...]) -> bool:
+        """True if process i may post a message to whichever process it likes."""
+        return all(self.next_may_go(awaits, j) for j in range(self.n) if j != i)
+
     def may_be_posted(self, state: State) -> list[int]:
         """The places of the messages in the output buffer that need not wait."""
         return [k for k, message in enumerate(state.output) if self.next_may_go(state.awaits, message.receiver)]
@@ -164,8 +168,8 @@ class BufferByKnobs(Buffer):
             "posted at once if it may go": lambda self, state, message: (
                 "posted" if self.next_may_go(state.awaits, message.receiver) else "buffered"
             ),
-            "posted at once, and the send blocks until it may go": lambda self, state, message: (
-                "posted" if self.next_may_go(state.awaits, message.receiver) else "refused"
+            "posted at once, and the process sends no more until any message may go": lambda self, state, message: (
+                "posted" if self.any_may_go(message.sender, state.awaits) else "refused"
             ),
         },
         "next_delivered": {
