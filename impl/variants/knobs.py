@@ -27,8 +27,11 @@ from . import variant
 #: The bundled protocols that are taken apart: name → file in this folder, and class.
 TAKEN_APART = {
     "rst": "knobs_of_rst.RstByKnobs",
-    "ses": "knobs_of_ses.SesByKnobs",
+    "rst": "knobs_of_rst.RstByKnobs",
     "rst-queue": "knobs_of_rst_queue.RstQueueByKnobs",
+    "ses": "knobs_of_ses.SesByKnobs",
+    "buffer": "knobs_of_buffer.BufferByKnobs",
+    "murty-garg": "knobs_of_murty_garg.MurtyGargByKnobs",
 }
 
 
