@@ -27,7 +27,6 @@ from . import variant
 #: The bundled protocols that are taken apart: name → file in this folder, and class.
 TAKEN_APART = {
     "rst": "knobs_of_rst.RstByKnobs",
-    "rst": "knobs_of_rst.RstByKnobs",
     "rst-queue": "knobs_of_rst_queue.RstQueueByKnobs",
     "ses": "knobs_of_ses.SesByKnobs",
     "buffer": "knobs_of_buffer.BufferByKnobs",

@@ -94,9 +94,6 @@ class SesByKnobs(Ses):
     knobs: ClassVar[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
         "inserted": {
             "VT(M)": lambda self, i, older, before, time: time,
-            "the supremum of VT(M) and the older pair": lambda self, i, older, before, time: self.ops.maximum(
-                time, older
-            ),
             "the sender's entry of VT(M), alone": lambda self, i, older, before, time: self.entry_alone(i, time),
             "the sender's entry of VT(M), into the older pair": lambda self, i, older, before, time: self.ops.maximum(
                 older, self.entry_alone(i, time)

@@ -27,8 +27,9 @@ from .same_functions import functions_of
 SMALL = (3, 3)
 #: Channels in the order of what they guarantee; a protocol that is right over one is right over those after it.
 CHANNELS = ("duplicating", "unordered", "fifo")
-#: The bound over a channel that is not the protocol's own.
-ELSEWHERE = (3, 3)
+#: The bounds over channels that are not the protocol's own.
+ELSEWHERE = {"duplicating": (3, 3), "fifo": (3, 4)}
+LIVENESS = ("delivers-all", "never-blocks")
 
 
 @dataclass(frozen=True)
@@ -85,26 +86,27 @@ def _explored(result: CheckResult, n: int, m: int) -> Explored:
 
 
 def weakest_channel(of: Combination, own: Explored) -> str | None:
-    """The channel that guarantees least over which the combination is right, within a bound; None: it is not.
+    """The channel that guarantees least over which the combination is right, within `ELSEWHERE`; None: it is not.
 
-    A stronger channel than its own is tried only where messages on one link are delivered out of order.
+    A stronger channel than its own is tried only where an order is violated.
     """
     channel = of.of.needs_channel
     place = CHANNELS.index(channel)
     if own.holds:
         weaker = [each for each in CHANNELS[:place] if _holds_over(of, each)]
         return (weaker or [channel])[0]
-    stronger = CHANNELS[place + 1 :] if own.violated == "fifo" else ()
+    stronger = CHANNELS[place + 1 :] if own.violated not in LIVENESS else ()
     return next((each for each in stronger if _holds_over(of, each)), None)
 
 
 def _holds_over(of: Combination, channel: str) -> bool:
-    for n, m in growing(ELSEWHERE):
+    *smaller, last = growing(ELSEWHERE[channel])
+    for n, m in smaller:
         check = Check(of.protocol, n, m, channel=channel).resolve()
         promised = [each for each in check.properties if each.promised]
         if explore(check.system(), promised, first=True).broken:  # without a run to show
             return False
-    return explored(of, [ELSEWHERE], channel).holds
+    return explored(of, [last], channel).holds
 
 
 # -- rows of a sweep ---------------------------------------------------------------------------------------------------
@@ -172,25 +174,27 @@ def _columns(said: Explored) -> Row:
 
 def proved(of: Combination) -> Row:
     """The outcome for each property of the proof that shows most, or why there is none."""
-    said: Row = {}
+    said: list[Row] = []
     try:
         for proof in proofs_of(of):
-            said = max(said, _outcomes(of, proof), key=lambda each: list(each.values()).count("proved"))
-            if "unproved" not in said:
+            said.append(_outcomes(of, proof))
+            if "unproved" not in said[-1]:
                 break
     except (Refused, BadInput) as error:
-        return said or {"unproved": error.message}
-    return said
+        said.append({"unproved": error.message})
+    return max(said, key=lambda each: list(each.values()).count("proved"))
 
 
 def _outcomes(of: Combination, proof: proving.Proof) -> Row:
     report = proving.prove(of.name, proof, effort=EFFORT, attempts=1)
-    said: Row = {shown: report.outcome(shown) for shown in proving.SHOWN}
+    said: Row = {shown: report.outcome(shown) for shown in proof.shown}
+    if all(outcome == "proved" for outcome in said.values()):
+        return said
     if report.failures:
         failed = report.failures[0]
         why = "z3 gave up" if failed.verdict.outcome == "unknown" else "z3 has a state in which it fails"
-        said["unproved"] = f"{failed.claim.name}: {why}"
-    return said
+        return {**said, "unproved": f"{failed.claim.name}: {why}"}
+    return {"unproved": "the proof is of an abstraction, of which these steps are not shown to be steps"}
 
 
 #: Steps of z3 for one attempt at a claim: a few times what the published protocols need.

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
+from .deciding import LIVENESS
 from .knob_map import Decision, KnobMap
 
 SQUARE, GAP, CHARACTER, LINE = 20, 8, 6.4, 20
@@ -22,7 +23,6 @@ COLORS = {
     "liveness": ("#f4a582", "some message is never delivered, or a send blocks"),
     "unknown": ("#cccccc", "not decided"),
 }
-LIVENESS = ("delivers-all", "never-blocks")
 
 
 class Axis(NamedTuple):

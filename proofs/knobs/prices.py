@@ -1,4 +1,4 @@
-"""What a combination costs a message, in numbers: in its stamp, in the state that it leaves, and in what is computed.
+"""The price of a combination for each message, in numbers: in its stamp, in the sender's state, and computed.
 
 Measured in one simulation of the same messages with the same latencies for every combination. Only numbers other than
 zero count as sent or kept: what is always zero need not travel, and may be left out of an encoding.
