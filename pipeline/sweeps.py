@@ -20,7 +20,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crownless.runtime.ending import interrupted_by, look
+from crownless.runtime.ending import interrupted_by, look, watching
 from crownless.runtime.errors import BadInput
 
 from .session import session
@@ -126,7 +126,8 @@ def _leave_signals_to_the_parent() -> None:
 
 
 def _all_of(run: Callable[[Row], Row], rows: Sequence[Row]) -> list[Row]:
-    return [run(row) for row in rows]
+    with watching():  # once, as each search would otherwise start a thread
+        return [run(row) for row in rows]
 
 
 def _on_spark(spark: "SparkSession", of: Sweep, rows: Sequence[Row]) -> Iterator[Row]:

@@ -17,7 +17,6 @@ from crownless.model_check.search.generating import generate
 from crownless.proofs.induction import proving
 from crownless.proofs.language.refusals import Refused
 from crownless.proofs.protocols import rst_knobs, ses_knobs
-from crownless.runtime.ending import watching
 from crownless.runtime.errors import BadInput
 
 from .prices import price_of
@@ -138,11 +137,6 @@ def combination_of(row: Row) -> Combination:
 
 def first_row(row: Row) -> Row:
     """The combination explored up to `SMALL`, over its own channel and others; survivors with their functions."""
-    with watching():
-        return _first_row(row)
-
-
-def _first_row(row: Row) -> Row:
     of, small = combination_of(row), (min(row["processes"], SMALL[0]), min(row["messages"], SMALL[1]))
     own = explored(of, growing(small), of.of.needs_channel)
     functions = functions_of(of.protocol) if own.holds else None

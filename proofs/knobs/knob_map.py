@@ -318,5 +318,7 @@ def rows_of_both(
             later = second.get(stands_for, {"unknown": "ended early"})
             row |= {name: value for name, value in later.items() if name not in ("key", "places")}
             row["same_as"] = stands_for if stands_for != places else None
+            if row.get("violated") is not None:
+                row["weakest_channel"] = None
         found[places] = row
     return found
