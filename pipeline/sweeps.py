@@ -1,5 +1,4 @@
-"""Sweeps of many independent tasks, in this process, in several, or on Spark; with a folder they resume where they
-stopped.
+"""Sweeps of many independent tasks, in one process, in several, or on Spark; with a folder they resume.
 
 The folder holds Parquet files, each added atomically, every few seconds. So a killed sweep loses only unwritten
 results; an interrupted one first writes all finished results.

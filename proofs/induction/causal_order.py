@@ -103,6 +103,8 @@ class CausalOrder:
     world: type[AnyRun] = AnyRun
     #: True if safe delivery of m replaces the guard in the proof that its delivery keeps the invariants.
     safe_helps: bool = False
+    #: True if the guard stays beside it.
+    guard_helps: bool = False
     #: The subject of the proof: which part of the protocol's code, if not all of it.
     of: str = CODE
     remark: str = ""
@@ -163,7 +165,8 @@ class CausalOrder:
                 given = {other: now[other] for other in (name, *used)} | dict(event.given)
                 if self.safe_helps and not event.sends:
                     given[PAST] = run.past_delivered
-                    del given[ACCEPTED]
+                    if not self.guard_helps:
+                        del given[ACCEPTED]
                 claims.append(Claim(f"{name}: kept by {event.name}", given, holds(run, event.after)))
         return claims
 

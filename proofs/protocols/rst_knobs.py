@@ -5,12 +5,14 @@ is counted is known. Likewise for stamps. That suffices for the guard, whichever
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import z3
 
 from crownless.impl.variants.knobs import Combination
 from crownless.proofs.induction.any_run import AnyRun, SymbolicState
 from crownless.proofs.induction.causal_order import OF_CHANNELS, CausalOrder, Invariants
+from crownless.proofs.induction.covering_run import CoveringRun
 from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.language.terms import Term
 
@@ -22,6 +24,9 @@ FIRST = "DELIV counts what is delivered"
 CHANNEL = "a stamp counts those before on its channel"
 NUMBERED = "there is a message of each number"
 STAMPS = "what a stamp counts happened before"
+NO_MORE = "no stamp counts more than there are"
+TO_RECEIVER = "what was sent to a process before what it delivered is delivered"
+SAFE_BY = ("what is known or delivered is sent", BEFORE, FIRST)
 
 
 def counting_what_is_not_delivered(at: Counts) -> Invariants:
@@ -39,9 +44,7 @@ def counting_what_is_not_delivered(at: Counts) -> Invariants:
     kept: dict[str, Callable[..., Term]] = {
         "a sender counts what it sent": lambda run, now, k, l: at.known(now, k, k, l) == now.count(k, l),
         "nobody counts more than there are": lambda run, now, p, k, l: at.known(now, p, k, l) <= now.count(k, l),
-        "no stamp counts more than there are": lambda run, now, m, k, l: z3.Implies(
-            now.sent(m), at.carried(run, m, k, l) <= now.count(k, l)
-        ),
+        NO_MORE: lambda run, now, m, k, l: z3.Implies(now.sent(m), at.carried(run, m, k, l) <= now.count(k, l)),
         COUNTED: lambda run, now, p, x: z3.Implies(
             z3.And(now.sent(x), now.knows(p, x)), z3.Or(now.delivered(x), counted(run, now, p, x))
         ),
@@ -73,6 +76,49 @@ def counting_what_is_not_delivered(at: Counts) -> Invariants:
     return {**OF_CHANNELS, **for_all(kept)}
 
 
+#: What happened before is transitive.
+CLOSED: Invariants = for_all(
+    {
+        "what happened before what is known is known": (
+            lambda run, now, p, x, y: z3.Implies(z3.And(now.knows(p, y), run.precedes(x, y)), now.knows(p, x)),
+            lambda run, now, x, y, m: z3.Implies(
+                z3.And(now.sent(m), run.precedes(y, m), run.precedes(x, y)), run.precedes(x, m)
+            ),
+        ),
+        TO_RECEIVER: lambda run, now, x, y: z3.Implies(
+            z3.And(now.delivered(y), run.precedes(x, y), run.to(x, run.receiver(y))), now.delivered(x)
+        ),
+    }
+)
+
+
+def forgetting(at: Counts) -> Invariants:
+    """The invariants where a sender forgets what a message that it sends stands for."""
+
+    def stands_for(run: AnyRun, k: Term, count: Term, x: Term) -> Term:
+        """The last counted message from k to the receiver of x is x, or later."""
+        y = run.numbered(k, run.receiver(x), count)
+        return z3.And(count > 0, z3.Or(y == x, run.precedes(x, y)))
+
+    def at_process(run: AnyRun, now: Any, p: Term, x: Term) -> Term:
+        k = now.cover(p, x)
+        return stands_for(run, k, at.known(now, p, k, run.receiver(x)), x)
+
+    def in_stamp(run: Any, m: Term, x: Term) -> Term:
+        k = run.cover_of(m, x)
+        return stands_for(run, k, at.carried(run, m, k, run.receiver(x)), x)
+
+    instead: dict[str, Callable[..., Term]] = {
+        COUNTED: lambda run, now, p, x: z3.Implies(
+            now.knows(p, x), z3.Or(now.delivered(x), at_process(run, now, p, x))
+        ),
+        BEFORE: lambda run, now, x, m: z3.Implies(
+            z3.And(now.sent(m), run.precedes(x, m)), z3.Or(now.delivered(x), in_stamp(run, m, x))
+        ),
+    }
+    return {**counting_what_is_not_delivered(at), **CLOSED, **for_all(instead)}
+
+
 def proofs(of: Combination) -> list[CausalOrder]:
     """The proof to try: its counts are read off the choices."""
     choices = of.choices
@@ -88,18 +134,16 @@ def proofs(of: Combination) -> list[CausalOrder]:
         lambda now, p, k: now.local(p).sent[k][p] if own else now.local(p).deliv[k],
         carried,
     )
+    forgets = choices.get("forgotten", "nothing") != "nothing"
+    invariants = (forgetting if forgets else counting_what_is_not_delivered)(at)
     proof = CausalOrder(
         of.protocol,
-        counting_what_is_not_delivered(at),
-        ("what is known or delivered is sent", BEFORE, FIRST),
-        (
-            NUMBERED,
-            "no stamp counts more than there are",
-            STAMPS,
-            CHANNEL,
-            FIRST,
-            "DELIV counts no more than there are",
-        ),
+        invariants,
+        (*SAFE_BY, *((NUMBERED, TO_RECEIVER, NO_MORE) if forgets else ())),
+        (NUMBERED, STAMPS, CHANNEL, FIRST, NO_MORE, "DELIV counts no more than there are"),
         lambda run, k: run.numbered(k, run.i, at.carried(run, run.m, k, run.i)),
+        world=CoveringRun if forgets else AnyRun,
+        safe_helps=forgets,
+        guard_helps=forgets,
     )
     return [proof]

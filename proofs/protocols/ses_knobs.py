@@ -6,15 +6,16 @@ to the same site has one, since the earlier is delivered before that.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import z3
 
 from crownless.impl.protocols.ses import Ses
 from crownless.impl.variants.knobs import Combination
-from crownless.proofs.induction.any_run import AnyRun, Event, SymbolicState
+from crownless.proofs.induction.any_run import AnyRun, Event
 from crownless.proofs.induction.causal_order import CausalOrder, Invariants
+from crownless.proofs.induction.covering_run import CoveringRun
 from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
@@ -86,46 +87,19 @@ class Holder(NamedTuple):
 
     pairs: Term
     witness: Callable[[Term, Term], Term]  #: l, k → the message whose time is entry k of the pair for l
-    cover: Callable[[Term], Term]  #: as in `Covered`
+    cover: Callable[[Term], Term]  #: as in `CoveredState`
 
 
-@dataclass(frozen=True)
-class Covered(SymbolicState):
-    """A state, with one more history variable."""
-
-    #: Process p, message x → k: entry k of p's pair for the receiver of x is that of x, or of a later message.
-    cover: Callable[[Term, Term], Term]
-
-
-class InsertingOneEntry(AnyRun):
+class InsertingOneEntry(CoveringRun):
     """A run of a protocol in which a send inserts the sender's entry alone."""
-
-    def _declare(self) -> None:
-        super()._declare()
-        process, message = self.terms.process, self.message
-        self.cover_of = z3.Function("cover-of", message, message, process)
-        self.before: Covered = Covered(**vars(self.before), cover=z3.Function("cover", process, message, process))
 
     def sending(self) -> Event:
         i, m, before, event = self.i, self.m, self.before, super().sending()
-        carried = self.messages(lambda x: self.cover_of(m, x) == before.cover(i, x))
 
         def witness(p: Term, l: Term, k: Term) -> Term:
             return z3.If(z3.And(p == i, self.to(m, l), k == i), m, before.witness(p, l, k))
 
-        def cover(p: Term, x: Term) -> Term:
-            return z3.If(z3.And(p == i, self.to(x, self.receiver(m))), i, before.cover(p, x))
-
-        after = Covered(**{**vars(event.after), "witness": witness, "cover": cover})
-        return event._replace(given={**event.given, "m has the covers of i": carried}, after=after)
-
-    def delivering(self, takes: Callable[[Term, Term], Term] | None = None) -> Event:
-        i, m, before, event = self.i, self.m, self.before, super().delivering(takes)
-
-        def cover(p: Term, x: Term) -> Term:
-            return z3.If(z3.And(p == i, z3.Not(before.knows(i, x))), self.cover_of(m, x), before.cover(p, x))
-
-        return event._replace(after=Covered(**{**vars(event.after), "cover": cover}))
+        return event._replace(after=replace(event.after, witness=witness))
 
 
 def of_pairs(has: Callable[[AnyRun, Holder, Term], Term], is_of: Callable[..., Term]) -> Invariants:
