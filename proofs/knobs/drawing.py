@@ -1,7 +1,7 @@
 """The map as a picture: what every two alternatives do together, with everything else as published.
 
 A row and a column for each alternative that is not published; the diagonal is that alternative alone. The color of a
-square is the outcome; a frame marks what cannot be read off the two alone: right together though each is wrong, or
+square is the outcome; a frame marks what cannot be read off the two alone: right together though one is wrong, or
 wrong together though each is right. Resting on a square shows the combination, and its shortest run if it is wrong.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .deciding import LIVENESS
 from .knob_map import Decision, KnobMap
 
-SQUARE, GAP, CHARACTER, LINE = 20, 8, 6.4, 20
+SQUARE, GAP, CHARACTER, LINE = 20, 8, 5.8, 20
 MARGIN, FONT = 16, 11
 
 #: Color and meaning of each outcome.
@@ -23,6 +23,8 @@ COLORS = {
     "liveness": ("#f4a582", "some message is never delivered, or a send blocks"),
     "unknown": ("#cccccc", "not decided"),
 }
+
+TOGETHER = "right together though one alone is wrong, or wrong together though each alone is right"
 
 
 class Axis(NamedTuple):
@@ -39,7 +41,7 @@ def in_svg(of: KnobMap) -> str:
     axis, end = _axis(of)
     left = MARGIN + CHARACTER * max(len(each.name) for each in axis) + 130
     top = MARGIN + 2 * LINE + CHARACTER * max(len(each.name) for each in axis) * 0.72
-    width = left + end + MARGIN + 60
+    width = left + max(end + 60, SQUARE + CHARACTER * len(TOGETHER)) + MARGIN
     legend = top + end + LINE
     height = legend + LINE * (len(COLORS) + 2) + MARGIN
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
@@ -87,9 +89,10 @@ def _squares(of: KnobMap, axis: Sequence[Axis], left: float, top: float) -> Iter
             places = zip(row.decision.combination.places, column.decision.combination.places, strict=True)
             decision = of.decisions[tuple(max(pair) for pair in places)]
             apart = {row.decision.outcome, column.decision.outcome}
-            surprising = row is not column and len(apart) == 1 and decision.outcome not in apart
+            repaired = decision.outcome == "right" and "violated" in apart
+            surprising = row is not column and (repaired or (decision.outcome == "violated" and apart == {"right"}))
             color = COLORS[_kind(decision, exact)][0]
-            frame = ' stroke="black" stroke-width="2"' if surprising and "unknown" not in apart else ""
+            frame = ' stroke="black" stroke-width="2"' if surprising else ""
             said = "\n".join([decision.combination.name, decision.said, *decision.run])
             yield (
                 f'<rect x="{left + column.place + 1:.1f}" y="{top + row.place + 1:.1f}" width="{SQUARE - 2}" '
@@ -115,7 +118,7 @@ def _legend(left: float, top: float) -> Iterator[str]:
         f'<rect x="{left:.1f}" y="{y:.1f}" width="{SQUARE - 6}" height="{SQUARE - 6}" fill="none" stroke="black" '
         'stroke-width="2"/>'
     )
-    yield _text(left + SQUARE, y + FONT, "together not as apart: right though each alone is wrong, or the reverse")
+    yield _text(left + SQUARE, y + FONT, TOGETHER)
 
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", weight: str = "normal") -> str:

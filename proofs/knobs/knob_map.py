@@ -110,6 +110,14 @@ class Pair(NamedTuple):
     other: Decision
     both: Decision
 
+    @property
+    def wrong_alone(self) -> int:
+        return [self.one.outcome, self.other.outcome].count("violated")
+
+    @property
+    def right_alone(self) -> int:
+        return [self.one.outcome, self.other.outcome].count("right")
+
 
 @dataclass(frozen=True)
 class KnobMap:
@@ -238,16 +246,13 @@ class KnobMap:
         return False
 
     def only_together(self) -> list[Pair]:
-        """Pairs of alternatives that are right together, though each alone is wrong."""
-        return [pair for pair in self._pairs() if self._outcomes(pair) == ("violated", "violated", "right")]
+        """Pairs of alternatives that are right together, though one alone is wrong, or both; the latter first."""
+        found = [pair for pair in self._pairs() if pair.both.outcome == "right" and pair.wrong_alone]
+        return sorted(found, key=lambda pair: -pair.wrong_alone)
 
     def not_both(self) -> list[Pair]:
         """Pairs of alternatives that are wrong together, though each alone is right."""
-        return [pair for pair in self._pairs() if self._outcomes(pair) == ("right", "right", "violated")]
-
-    @staticmethod
-    def _outcomes(pair: Pair) -> tuple[str, ...]:
-        return tuple(decision.outcome for decision in pair)
+        return [pair for pair in self._pairs() if pair.both.outcome == "violated" and pair.right_alone == 2]
 
     def _pairs(self) -> Iterator[Pair]:
         start = self.published.combination.places

@@ -40,7 +40,7 @@ def _lines(found: KnobMap, svg: str | None, page: str) -> Iterator[str]:
     for title, lines in (
         ("The knobs", _alone(found)),
         ("Families", _families(found)),
-        ("Only together", _pairs(found, "right together, though each is wrong alone", found.only_together())),
+        ("Only together", _pairs(found, "right together, though one alone is wrong, or both", found.only_together())),
         ("Not both", _pairs(found, "wrong together, though each is right alone", found.not_both())),
         ("Cheaper than published", _finds(found)),
         ("Right, and not proved", _unproved(found)),
