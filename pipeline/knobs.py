@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from crownless import impl, model_check, proofs, spec
+from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import qualified_name_of
 from crownless.impl.variants.knobs import class_with_knobs, combinations
@@ -24,6 +25,7 @@ def knob_map(
     *,
     processes: int | None = None,
     messages: int | None = None,
+    channel: str | None = None,
     where: Where = HERE,
     out: Path | None = None,
     progress: Progress = lambda done, total: None,
@@ -39,11 +41,14 @@ def knob_map(
     if not isinstance(protocol, str):
         GIVEN[name], where = kind, HERE
     bound = (processes or kind.bound[0], messages or kind.bound[1])
+    over = channel or kind.needs_channel
+    channel_named(over)
     every = list(combinations(kind))
     code = code_of(kind)
 
     def request(places: Places) -> Row:
         row = {"protocol": name, "places": ".".join(map(str, places)), "processes": bound[0], "messages": bound[1]}
+        row["channel"] = over
         return {"key": hashlib.sha256(json.dumps([code, *row.values()]).encode()).hexdigest()[:32], **row}
 
     requests = {combination.places: request(combination.places) for combination in every}
@@ -62,7 +67,7 @@ def knob_map(
         sweep(SECOND_SWEEP, survivors, where, out=out and out / "second", found=second, progress=progress)
     finally:
         rows = rows_of_both(every, decided(requests, first), decided(requests, second), representative)
-        made = KnobMap(name, kind, bound, tuple(every), rows)
+        made = KnobMap(name, kind, bound, over, tuple(every), rows)
         if found is not None:
             found.append(made)
     return made

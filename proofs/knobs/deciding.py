@@ -84,12 +84,13 @@ def _explored(result: CheckResult, n: int, m: int) -> Explored:
     return Explored(n, m)
 
 
-def weakest_channel(of: Combination, own: Explored) -> str | None:
+def weakest_channel(of: Combination, channel: str, own: Explored) -> str | None:
     """The channel that guarantees least over which the combination is right, within `ELSEWHERE`; None: it is not.
 
-    A stronger channel than its own is tried only where an order is violated.
+    `own`: what was found over this channel. A stronger channel is tried only where an order is violated.
     """
-    channel = of.of.needs_channel
+    if channel not in CHANNELS:
+        return channel if own.holds else None
     place = CHANNELS.index(channel)
     if own.holds:
         weaker = [each for each in CHANNELS[:place] if _holds_over(of, each)]
@@ -113,7 +114,10 @@ def _holds_over(of: Combination, channel: str) -> bool:
 #: A combination that is to be decided, or its decision.
 Row = dict[str, Any]
 
-REQUEST = {"key": "string", "protocol": "string", "places": "string", "processes": "int64", "messages": "int64"}
+REQUEST = {
+    "key": "string", "protocol": "string", "places": "string", "processes": "int64", "messages": "int64",
+    "channel": "string",
+}  # fmt: skip
 EXPLORED = {
     "violated": "string", "at_processes": "int64", "at_messages": "int64", "run": "string", "unknown": "string",
 }  # fmt: skip
@@ -138,10 +142,10 @@ def combination_of(row: Row) -> Combination:
 def first_row(row: Row) -> Row:
     """The combination explored up to `SMALL`, over its own channel and others; survivors with their functions."""
     of, small = combination_of(row), (min(row["processes"], SMALL[0]), min(row["messages"], SMALL[1]))
-    own = explored(of, growing(small), of.of.needs_channel)
+    own = explored(of, growing(small), row["channel"])
     functions = functions_of(of.protocol) if own.holds else None
     digest = None if functions is None else hashlib.sha256(functions.encode()).hexdigest()[:16]
-    return {**row, **_columns(own), "weakest_channel": weakest_channel(of, own), "functions": digest}
+    return {**row, **_columns(own), "weakest_channel": weakest_channel(of, row["channel"], own), "functions": digest}
 
 
 def second_row(row: Row) -> Row:
@@ -150,11 +154,12 @@ def second_row(row: Row) -> Row:
     The two are independent: what is proved and refuted shows a fault of this tool.
     """
     of, bound = combination_of(row), (row["processes"], row["messages"])
-    own = explored(of, [each for each in growing(bound) if not _is_small(*each)] or [bound], of.of.needs_channel)
+    own = explored(of, [each for each in growing(bound) if not _is_small(*each)] or [bound], row["channel"])
     known: Row = dict.fromkeys(SECOND) | row | _columns(own) | proved(of)
     if not own.holds:
         return known
-    check = Check(of.protocol, *(min(pair) for pair in zip(bound, SMALL, strict=True))).resolve()
+    n, m = (min(pair) for pair in zip(bound, SMALL, strict=True))
+    check = Check(of.protocol, n, m, channel=row["channel"]).resolve()
     forms = generate(check.machine, check.workload, check.channel).forms
     known |= {"generates": hashlib.sha256(repr(sorted(forms)).encode()).hexdigest()[:16], "computations": len(forms)}
     return known | price_of(of)._asdict()

@@ -129,6 +129,7 @@ class KnobMap:
     protocol: str
     kind: type[ProtocolMachine]
     bound: tuple[int, int]
+    channel: str
     combinations: tuple[Combination, ...]
     rows: Mapping[tuple[int, ...], Row]
 
@@ -201,7 +202,7 @@ class KnobMap:
 
     def realized(self, of: Combination) -> Realization:
         """What a combination generates, within that bound."""
-        return realize(Check(of.protocol, *self.compared_at))
+        return realize(Check(of.protocol, *self.compared_at, channel=self.channel))
 
     # -- how they lie --------------------------------------------------------------------------------------------------
 
@@ -263,8 +264,8 @@ class KnobMap:
                 yield Pair(one, other, self.decisions[places])
 
     def finds(self) -> list[Decision]:
-        """Proved combinations that wait no longer than the order demands and cost less than the published one."""
-        best = [each for family in self.families if family.exact for each in family.decisions if each.proved]
+        """Combinations that wait no longer than the order demands and cost less than the published one."""
+        best = [each for family in self.families if family.exact for each in family.decisions]
         return sorted((each for each in best if each.price < self.published.price), key=lambda each: each.price)
 
     # -- as data -------------------------------------------------------------------------------------------------------
@@ -278,7 +279,7 @@ class KnobMap:
         return {
             "protocol": self.protocol,
             "promises": list(promised_orders(self.kind)),
-            "channel": self.kind.needs_channel,
+            "channel": self.channel,
             "processes": self.bound[0],
             "messages": self.bound[1],
             "knobs": {knob.name: list(knob.alternatives) for knob in self.knobs},

@@ -74,9 +74,8 @@ def price_of(of: Combination) -> Price:
         Measured(PROCESSES, Ops(PROCESSES)), Experiment("unordered", PROCESSES, messages=MESSAGES)
     )
     sent = max(len(states), 1)
-    return Price(
-        round(sum(stamps) / sent, 2), round(sum(states) / sent, 2), round(Ops.computed / sent, 1), measured.control
-    )
+    stamp, state, work = sum(stamps) / sent, sum(states) / sent, Ops.computed / sent
+    return Price(round(stamp, 2), round(state, 2), round(work, 1), round(measured.control, 1))
 
 
 def _other_than_zero(value: Any, n: int) -> int:

@@ -305,6 +305,7 @@ def knobs(
     processes: int | None = None,
     messages: int | None = None,
     *,
+    channel: str | None = None,
     workers: int = 1,
     out: str | os.PathLike[str] | None = None,
     max_seconds: float | None = None,
@@ -328,7 +329,9 @@ def knobs(
     maps: list[KnobMap] = []
     with stoppable(limits_of(None, max_seconds, None)):
         folder = None if out is None else Path(out)
-        knob_map(protocol, processes=n, messages=m, where=where, out=folder, progress=progress, found=maps)
+        knob_map(
+            protocol, processes=n, messages=m, channel=channel, where=where, out=folder, progress=progress, found=maps
+        )
     return maps[0]
 
 

@@ -9,7 +9,7 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFile, OutputFolder
-from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output
+from crownless.command_line.options import CHANNEL_NAMES, Verb, complete_protocol, with_limits, with_output
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
@@ -34,6 +34,7 @@ LISTED = 10
 @click.argument("protocol", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=click.IntRange(2), help="How many processes, at most.  [default: its own]")
 @click.option("-m", "--messages", type=click.IntRange(1), help="How many messages, at most.  [default: its own]")
+@click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]")
 @click.option("--show", metavar="NAME", help="One combination, by its name, such as 'guard: nothing'.")
 @click.option("--svg", type=OutputFile(), help="Draw the map.")
 @click.option("--page", type=OutputFile(), help="Write the report as a page, in Markdown.")
@@ -47,6 +48,7 @@ def knobs(
     protocol: str,
     processes: int | None,
     messages: int | None,
+    channel: str | None,
     show: str | None,
     svg: str | None,
     page: str | None,
@@ -88,6 +90,7 @@ def knobs(
                 protocol,
                 processes=processes,
                 messages=messages,
+                channel=channel,
                 where=Where(engine, workers or cpu_count() or 1, master),
                 out=out,
                 progress=progress,
@@ -138,7 +141,7 @@ def _print(found: KnobMap) -> None:
     print_line(
         f"{found.protocol}: {some(len(found.combinations), 'combination')} of {some(len(found.knobs), 'knob')}; "
         f"{orders} order; every interleaving, up to {some(n, 'process')} and {some(m, 'message')}; "
-        f"{found.kind.needs_channel} channel"
+        f"{found.channel} channel"
     )
     _print_alone(found)
     _print_families(found)
@@ -171,15 +174,15 @@ def _print_families(found: KnobMap) -> None:
         return
     print_line()
     n, m = found.compared_at
-    rows = Rows(f"generates, up to ({n}, {m})", "combinations", "proved", "numbers on a message", "cheapest", right=(
-        "combinations", "proved", "numbers on a message"))  # fmt: skip
+    right = ("combinations", "proved", "control", "numbers")
+    rows = Rows(f"generates, up to ({n}, {m})", *right, "cheapest", right=right)
     for family in found.families:
         cheapest = family.cheapest
         rows.add_row(
             family.generates,
             f"{len(family.decisions):,}",
             f"{family.proved:,}",
-            f"{cheapest.row['stamp']:g}",
+            *_price(cheapest)[:2],
             cheapest.combination.name,
         )
     rows.print()
@@ -212,14 +215,16 @@ def _print_finds(found: KnobMap) -> None:
     if not finds:
         return
     print_line()
-    print_line("proved, waits no longer than the order demands, and costs less than as published:")
-    rows = Rows("numbers on a message", "kept", "work", "combination", right=("numbers on a message", "kept", "work"))
+    print_line("generate all that the order admits, and cost less than as published:")
+    prices = ("control", "numbers", "kept", "work")
+    rows = Rows(*prices, "proved", "combination", right=prices)
     for each in [*finds[:LISTED], found.published]:
-        rows.add_row(*_price(each), each.combination.name)
+        rows.add_row(*_price(each), "yes" if each.proved else "no", each.combination.name)
     rows.print()
+    print_line("control: packets beside the message; numbers: on a message; kept: by its sender; none of them zero")
     if len(finds) > LISTED:
         print_line(f"the cheapest {LISTED} of {len(finds):,}; all in the table that --out FOLDER writes")
 
 
 def _price(decision: Decision) -> list[str]:
-    return [f"{decision.row[name]:g}" for name in ("stamp", "state", "work")]
+    return [f"{decision.row[name]:g}" for name in ("control", "stamp", "state", "work")]

@@ -19,12 +19,13 @@ def page_of(found: KnobMap, svg: str | None, page: str) -> str:
 
 def _lines(found: KnobMap, svg: str | None, page: str) -> Iterator[str]:
     n, m = found.bound
-    command = f"crownless knobs {found.protocol} -n {n} -m {m}"
+    over = "" if found.channel == found.kind.needs_channel else f" --channel {found.channel}"
+    command = f"crownless knobs {found.protocol} -n {n} -m {m}{over}"
     yield f"# The design space of `{found.protocol}`"
     yield ""
     yield (
         f"{found.headline}. Promise: {' and '.join(promised_orders(found.kind))} order, over the "
-        f"{found.kind.needs_channel} channel; every interleaving, up to {some(n, 'process')} and {some(m, 'message')}. "
+        f"{found.channel} channel; every interleaving, up to {some(n, 'process')} and {some(m, 'message')}. "
         f"Made by `{command} --page FILE`; the classes are in "
         f"`{found.kind.__module__.replace('crownless.', '').replace('.', '/')}.py`."
     )
@@ -66,7 +67,7 @@ def _alone(found: KnobMap) -> Iterator[str]:
 
 def _over(decision: Decision) -> str:
     """The verdict, and over which channel it is right."""
-    weakest, own = decision.row.get("weakest_channel"), decision.combination.of.needs_channel
+    weakest, own = decision.row.get("weakest_channel"), decision.row.get("channel")
     elsewhere = f"; right over the {weakest} channel" if weakest not in (None, own) else ""
     return decision.said + elsewhere
 
@@ -76,8 +77,8 @@ def _families(found: KnobMap) -> Iterator[str]:
     within = f"{some(n, 'process')} and {some(m, 'message')}"
     yield f"The right combinations by what they generate, up to {within}, and the cheapest of each."
     yield ""
-    yield "| generates | combinations | proved | cheapest | numbers on a message | kept | work |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| generates | combinations | proved | cheapest | control packets | numbers on a message | kept | work |"
+    yield "|---|---|---|---|---|---|---|---|"
     for family in found.families:
         cheapest = family.cheapest
         counts = f"{len(family.decisions):,} | {family.proved:,}"
@@ -104,12 +105,12 @@ def _finds(found: KnobMap) -> Iterator[str]:
     finds = found.finds()
     if not finds:
         return
-    yield "Proved for every n, waiting no longer than the order demands, and cheaper than the published form."
+    yield "They generate all that the order admits, and cost less than the published form."
     yield ""
-    yield "| combination | numbers on a message | kept | work | weakest channel |"
-    yield "|---|---|---|---|---|"
+    yield "| combination | verdict | control packets | numbers on a message | kept | work | weakest channel |"
+    yield "|---|---|---|---|---|---|---|"
     for each in [*finds[:LISTED], found.published]:
-        yield f"| {each.combination.name} | {_price(each)} | {each.row.get('weakest_channel')} |"
+        yield f"| {each.combination.name} | {each.said} | {_price(each)} | {each.row.get('weakest_channel')} |"
     if len(finds) > LISTED:
         yield ""
         yield f"The cheapest {LISTED} of {len(finds):,}."
@@ -131,4 +132,4 @@ def _unproved(found: KnobMap) -> Iterator[str]:
 
 
 def _price(decision: Decision) -> str:
-    return " | ".join(f"{decision.row[name]:g}" for name in ("stamp", "state", "work"))
+    return " | ".join(f"{decision.row[name]:g}" for name in ("control", "stamp", "state", "work"))
