@@ -113,7 +113,6 @@ class RstByKnobs(Rst):
             "the receiver's column, but for the own entry": lambda self, i, j, sent: self.only(
                 sent, lambda k, l: 1 - self.ops.one_if(l == j, k != i)
             ),
-            "the receiver's column": lambda self, i, j, sent: self.only(sent, lambda k, l: 1 - self.ops.one_if(l == j)),
         },
         "delivered": {
             "DELIV": lambda self, i, state: state.deliv,
