@@ -12,6 +12,7 @@ from crownless.impl.variants.knobs_of_ses import SesByKnobs
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check
+from crownless.model_check.search.engines import REDUCTIONS
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.generating import generate
 from crownless.proofs.induction import proving
@@ -24,6 +25,8 @@ from .same_functions import functions_of
 
 #: Up to this bound a combination is explored before its duplicates are left out.
 SMALL = (3, 3)
+#: Beyond this sum of processes and messages, symmetry reduction saves more than it takes.
+LARGE = 8
 #: Channels in the order of what they guarantee; a protocol that is right over one is right over those after it.
 CHANNELS = ("duplicating", "unordered", "fifo")
 #: The bounds over channels that are not the protocol's own.
@@ -65,6 +68,8 @@ def explored(of: Combination, bounds: list[tuple[int, int]], channel: str) -> Ex
     said = Explored(*bounds[0])
     for n, m in bounds:
         how: dict[str, Any] = {"engine": "plain"} if _is_small(n, m) else {"workers": 1}
+        if n + m > LARGE and of.of.symmetric:
+            how["reductions"] = REDUCTIONS
         result = run_check(Check(of.protocol, n, m, channel=channel), first=True, **how)
         said = _explored(result, n, m)
         if not said.holds:
