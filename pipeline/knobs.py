@@ -73,6 +73,15 @@ def knob_map(
     return made
 
 
+def write_table(of: KnobMap, out: Path) -> None:
+    """Writes every combination to `combinations.parquet` in a folder."""
+    import pyarrow as arrow  # it takes a while
+    from pyarrow import parquet
+
+    rows = [each.json() for each in of.decisions.values()]
+    parquet.write_table(arrow.Table.from_pylist(rows), out / "combinations.parquet")
+
+
 def decided(requests: Mapping[Places, Row], by_key: Mapping[str, Row]) -> dict[Places, Row]:
     """The rows that are decided, by the places of their combination."""
     return {places: by_key[row["key"]] for places, row in requests.items() if row["key"] in by_key}

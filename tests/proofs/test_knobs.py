@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import pyarrow.parquet as parquet
 import pytest
 from command_line_runner import Crownless
 
@@ -103,7 +104,9 @@ def test_the_command_reports_it(crownless: Crownless, tmp_path: Path) -> None:
     assert "| accepts | anything | violates fifo in 3 actions, at (2, 2); right over the fifo channel |" in (
         page.read_text("utf-8")
     )
-    shown = crownless("knobs", OWN, "--workers", 1, "--show", "accepts: anything")
+    shown = crownless("knobs", OWN, "--workers", 1, "--show", "accepts: anything", "--out", tmp_path / "kept")
+    table = parquet.read_table(tmp_path / "kept" / "combinations.parquet").to_pylist()
+    assert [row["combination"] for row in table if row["outcome"] == "right"][0] == "as published"
     assert "  P2: deliver m2 from P1" in shown.out.splitlines()
     facts = crownless("knobs", OWN, "--workers", 1, "--json").json
     assert (facts["combinations"], facts["outcomes"]["right"], facts["islands"]) == (8, 3, [2, 1])

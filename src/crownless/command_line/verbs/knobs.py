@@ -15,7 +15,7 @@ from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import promised_orders
 from crownless.impl.variants.knobs import class_with_knobs, knobs_of
-from crownless.pipeline.knobs import knob_map
+from crownless.pipeline.knobs import knob_map, write_table
 from crownless.pipeline.sweeps import Where
 from crownless.proofs.knobs.drawing import in_svg
 from crownless.proofs.knobs.knob_map import Decision, KnobMap
@@ -104,7 +104,7 @@ def knobs(
         say(part.reason)
     (found,) = maps
     if out is not None:
-        found.to_frame().to_parquet(out / "combinations.parquet")
+        write_table(found, out)
     if svg is not None:
         write_file("--svg", svg, in_svg(found))
     if page is not None:
