@@ -187,8 +187,10 @@ def proved(of: Combination) -> Row:
             said.append(_outcomes(of, proof))
             if "unproved" not in said[-1]:
                 break
-    except (Refused, BadInput) as error:
+    except Refused as error:
         said.append({"unproved": error.message})
+    except BadInput:
+        said.append({"unproved": "no proof for every n covers this class"})
     return max(said, key=lambda each: list(each.values()).count("proved"))
 
 

@@ -65,6 +65,12 @@ class Decision:
         return tuple(self.row.get(name) or 0.0 for name in ("control", "stamp", "state", "work"))
 
     @property
+    def changes(self) -> frozenset[tuple[str, str]]:
+        """The knobs that do not stand as published, with their alternatives."""
+        pairs = zip(self.combination.choices.items(), self.combination.places, strict=True)
+        return frozenset(choice for choice, place in pairs if place)
+
+    @property
     def said(self) -> str:
         """The decision in a few words."""
         at = f"({self.row.get('at_processes')}, {self.row.get('at_messages')})"
@@ -264,9 +270,15 @@ class KnobMap:
                 yield Pair(one, other, self.decisions[places])
 
     def finds(self) -> list[Decision]:
-        """Combinations that wait no longer than the order demands and cost less than the published one."""
-        best = [each for family in self.families if family.exact for each in family.decisions]
-        return sorted((each for each in best if each.price < self.published.price), key=lambda each: each.price)
+        """Combinations that wait no longer than the order demands and cost less than the published one; the cheapest
+        first.
+
+        Left out: those that change more than another one and cost no less.
+        """
+        exact = [each for family in self.families if family.exact for each in family.decisions]
+        cheaper = [each for each in exact if each.price < self.published.price]
+        cheaper.sort(key=lambda each: (each.price, len(each.changes)))
+        return [each for each in cheaper if not any(_makes_needless(other, each) for other in cheaper)]
 
     # -- as data -------------------------------------------------------------------------------------------------------
 
@@ -297,6 +309,11 @@ class KnobMap:
             "not_both": [_said(pair) for pair in self.not_both()],
             "contradictions": [each.combination.name for each in self.contradictions],
         }  # fmt: skip
+
+
+def _makes_needless(one: Decision, other: Decision) -> bool:
+    """True if the other changes more than the one, and costs no less in any respect."""
+    return one.changes < other.changes and all(a <= b for a, b in zip(one.price, other.price, strict=True))
 
 
 def _said(pair: Pair) -> dict[str, Any]:
