@@ -9,6 +9,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from crownless.api import check as check
+    from crownless.api import classify as classify
+    from crownless.api import count as count
+    from crownless.api import draw as draw
+    from crownless.api import knobs as knobs
+    from crownless.api import parse as parse
+    from crownless.api import program as program
+    from crownless.api import prove as prove
+    from crownless.api import read_log as read_log
+    from crownless.api import realize as realize
+    from crownless.api import states as states
+    from crownless.api_of_nodes import conform as conform
+    from crownless.api_of_nodes import conform_at_random as conform_at_random
+    from crownless.api_of_nodes import replay as replay
     from crownless.impl.protocol import AppEvent as AppEvent
     from crownless.impl.protocol import Packet as Packet
     from crownless.impl.protocol import Parameter as Parameter
@@ -23,21 +37,6 @@ if TYPE_CHECKING:
     from crownless.spec.computation import Computation as Computation
     from crownless.spec.computation import Message as Message
     from crownless.spec.recorder import Recorder as Recorder
-
-    from .api import check as check
-    from .api import classify as classify
-    from .api import count as count
-    from .api import draw as draw
-    from .api import knobs as knobs
-    from .api import parse as parse
-    from .api import program as program
-    from .api import prove as prove
-    from .api import read_log as read_log
-    from .api import realize as realize
-    from .api import states as states
-    from .api_of_nodes import conform as conform
-    from .api_of_nodes import conform_at_random as conform_at_random
-    from .api_of_nodes import replay as replay
 
 #: The module of each name; everything is imported when it is first used.
 _HOME = {
