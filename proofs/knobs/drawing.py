@@ -17,8 +17,8 @@ MARGIN, FONT = 16, 11
 
 #: Color and meaning of each outcome.
 COLORS = {
-    "exact": ("#1b7837", "right: waits no longer than the order demands"),
-    "delays": ("#a6dba0", "right, but waits longer than it must"),
+    "exact": ("#2166ac", "right: generates every computation of the order"),
+    "delays": ("#92c5de", "right: generates some of them only"),
     "safety": ("#b2182b", "violates an order, or delivers twice"),
     "liveness": ("#f4a582", "some message is never delivered, or a send blocks"),
     "unknown": ("#cccccc", "not decided"),
