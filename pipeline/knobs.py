@@ -3,21 +3,23 @@
 import hashlib
 import inspect
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from crownless import impl, model_check, proofs, spec
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import qualified_name_of
-from crownless.impl.variants.knobs import class_with_knobs, combinations
+from crownless.impl.variants.knobs import Combination, class_with_knobs, combinations, knobs_of
 from crownless.proofs.knobs.deciding import FIRST, GIVEN, SECOND, Row, first_row, second_row
-from crownless.proofs.knobs.knob_map import KnobMap, Places, rows_of_both
+from crownless.proofs.knobs.knob_map import Decision, KnobMap, Places, rows_of_both
 
 from .sweeps import HERE, Progress, Sweep, Where, sweep
 
-FIRST_SWEEP = Sweep(first_row, FIRST, "a table of combinations", lambda row: 1)
-SECOND_SWEEP = Sweep(second_row, SECOND, "a table of combinations", lambda row: 1)
+FIRST_SWEEP = Sweep(first_row, FIRST, "a table of combinations", lambda row: 1, lambda row: row["unknown"] is None)
+SECOND_SWEEP = Sweep(second_row, SECOND, "a table of combinations", lambda row: 1, lambda row: row["unknown"] is None)
 
 
 def knob_map(
@@ -43,6 +45,8 @@ def knob_map(
     bound = (processes or kind.bound[0], messages or kind.bound[1])
     over = channel or kind.needs_channel
     channel_named(over)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
     every = list(combinations(kind))
     code = code_of(kind)
 
@@ -73,6 +77,16 @@ def knob_map(
     return made
 
 
+def decide_one(protocol: str, of: Combination, bound: tuple[int, int], channel: str) -> Decision:
+    """The decision on one combination of this protocol, made here."""
+    row: Row = {"key": "", "protocol": protocol, "places": ".".join(map(str, of.places)), "channel": channel}
+    row |= {"processes": bound[0], "messages": bound[1]}
+    first = first_row(row)
+    if first["violated"] is not None or first["unknown"] is not None:
+        return Decision(of, first)
+    return Decision(of, {**first, **second_row(row)})
+
+
 def write_table(of: KnobMap, out: Path) -> None:
     """Writes every combination to `combinations.parquet` in a folder."""
     import pyarrow as arrow  # it takes a while
@@ -95,5 +109,19 @@ def code_of(kind: type[ProtocolMachine]) -> str:
         for folder in package.__path__
         for file in Path(folder).rglob("*.py")
     }
-    files |= {Path(inspect.getfile(base)) for base in kind.__mro__ if base.__module__ not in ("builtins", "__main__")}
+    own = {_file_of(base) for base in kind.__mro__} | {
+        _file_of(alternative) for knob in knobs_of(kind) for alternative in knob.alternatives.values()
+    }
+    folders = {file.parent for file in own if file is not None} - {file.parent for file in files}
+    beside = {_file_of(module) for module in list(sys.modules.values())}
+    files |= {file for file in own | beside if file is not None and (file in own or file.parent in folders)}
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in sorted(files))).hexdigest()
+
+
+def _file_of(thing: Any) -> Path | None:
+    """The file of a class, function or module, if it has one."""
+    try:
+        file = Path(inspect.getfile(thing))
+    except (TypeError, OSError):
+        return None
+    return file if file.is_file() else None

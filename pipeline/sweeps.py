@@ -12,7 +12,7 @@ import signal
 import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -37,7 +37,7 @@ ROWS_A_JOB = 32
 #: The most rows written at a time, and the seconds after which waiting rows are written.
 ROWS_A_FILE, SECONDS_A_FILE = 200, 3.0
 #: The most tasks that a process is given at a time, and seconds between two looks at whether to end.
-ROWS_A_PROCESS, SECONDS_A_LOOK = 16, 0.2
+ROWS_A_PROCESS, SECONDS_A_LOOK = 8, 0.2
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class Sweep:
     table: str
     #: Proportional to the estimated cost of a row.
     effort: Callable[[Row], int]
+    #: True if a result is final; one that ended early is neither kept nor counted.
+    is_final: Callable[[Row], bool] = lambda row: True
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,11 @@ def sweep(
     progress(len(found), len(wanted))
     with closing(_done(of, missing, where)) as rows, _written(of, out) as write:
         for row in rows:
+            if not of.is_final(row):
+                look()
             found[row["key"]] = row
-            write(row)
+            if of.is_final(row):
+                write(row)
             progress(len(found), len(wanted))
     return [found[row["key"]] for row in requested]
 
@@ -99,34 +104,39 @@ def _done(of: Sweep, rows: Sequence[Row], where: Where) -> Generator[Row]:
     elif where.workers > 1 and len(rows) > 1:
         yield from _in_processes(of, rows, where.workers)
     else:
-        yield from map(of.run, rows)
+        yield from _here(of, rows)
 
 
 def _in_processes(of: Sweep, rows: Sequence[Row], workers: int) -> Iterator[Row]:
-    size = max(1, min(ROWS_A_PROCESS, len(rows) // (4 * workers)))
+    size = max(1, min(ROWS_A_PROCESS, len(rows) // (8 * workers)))
     parts = [rows[k : k + size] for k in range(0, len(rows), size)]
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_signals_to_the_parent)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_as_a_worker)
     try:
-        waiting = [pool.submit(_all_of, of.run, part) for part in parts]
+        waiting = {pool.submit(_all_of, of.run, part) for part in parts}
         while waiting:
             look()
-            done = [each for each in waiting if each.done()]
-            waiting = [each for each in waiting if not each.done()]
+            done, waiting = wait(waiting, SECONDS_A_LOOK, FIRST_COMPLETED)
             for each in done:
                 yield from each.result()
-            if not done:
-                time.sleep(SECONDS_A_LOOK)
-    finally:
+    finally:  # parts that are under way are finished, and lost
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _leave_signals_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _all_of(run: Callable[[Row], Row], rows: Sequence[Row]) -> list[Row]:
     with watching():  # once, as each search would otherwise start a thread
         return [run(row) for row in rows]
+
+
+def _as_a_worker() -> None:
+    """Signals are the parent's, and what a machine prints is no part of an answer."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)
+
+
+def _here(of: Sweep, rows: Sequence[Row]) -> Iterator[Row]:
+    for row in rows:
+        look()
+        yield of.run(row)
 
 
 def _on_spark(spark: "SparkSession", of: Sweep, rows: Sequence[Row]) -> Iterator[Row]:

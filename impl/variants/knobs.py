@@ -19,7 +19,7 @@ from typing import Any
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named, qualified_name_of
-from crownless.runtime.errors import BadInput
+from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import printable_name
 
 from . import variant
@@ -85,6 +85,30 @@ class Combination:
 AS_PUBLISHED = "as published"
 
 
+def combination_named(kind: type[ProtocolMachine], name: str) -> Combination:
+    """The combination with these alternatives, such as `guard: nothing, merged: maximum`, the others as published;
+    raises `BadInput` for one that there is not.
+    """
+    knobs, left = knobs_of(kind), name.strip()
+    places = [0] * len(knobs)
+    known = {
+        (spelling, alternative): (k, place)
+        for k, knob in enumerate(knobs)
+        for spelling in (knob.name, knob.method)
+        for place, alternative in enumerate(knob.alternatives)
+    }
+    while left and left != AS_PUBLISHED:
+        said = [each for each in known if left.replace(": ", ":").startswith(":".join(each))]
+        if not said:
+            every = [f"{knob}: {alternative}" for knob, alternative in known]
+            raise unknown_name("combination", left, every)
+        longest = max(said, key=lambda each: len(each[1]))
+        k, place = known[longest]
+        places[k] = place
+        left = left.replace(": ", ":")[len(":".join(longest)) :].lstrip(", ")
+    return Combination(kind, knobs, tuple(places))
+
+
 def class_with_knobs(name: str) -> type[ProtocolMachine]:
     """The class with the knobs of a bundled protocol, or one's own class, `FILE.py:Class`."""
     if name in TAKEN_APART:
@@ -125,7 +149,9 @@ def _knob(kind: type[ProtocolMachine], protocol: str, method: Any, alternatives:
 
 
 def _arguments(function: Callable[..., Any]) -> list[str]:
-    return list(inspect.signature(function).parameters)
+    """The names of its arguments without a default."""
+    parameters = inspect.signature(function).parameters.values()
+    return [each.name for each in parameters if each.default is inspect.Parameter.empty]
 
 
 def size(knobs: tuple[Knob, ...]) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.variants.knobs import Combination, class_with_knobs, knobs_of
 from crownless.impl.variants.knobs_of_rst import RstByKnobs
 from crownless.impl.variants.knobs_of_ses import SesByKnobs
@@ -27,10 +27,12 @@ from .same_functions import functions_of
 SMALL = (3, 3)
 #: Beyond this sum of processes and messages, symmetry reduction saves more than it takes.
 LARGE = 8
+#: Combinations are compared within this bound, by the number of processes: a comparison lists every computation.
+COMPARED = {1: 5, 2: 5, 3: 3}
 #: Channels in the order of what they guarantee; a protocol that is right over one is right over those after it.
 CHANNELS = ("duplicating", "unordered", "fifo")
 #: The bounds over channels that are not the protocol's own.
-ELSEWHERE = {"duplicating": (3, 3), "fifo": (3, 4)}
+ELSEWHERE = {"duplicating": (3, 3), "unordered": (3, 3), "fifo": (3, 4)}
 LIVENESS = ("delivers-all", "never-blocks")
 
 
@@ -89,8 +91,16 @@ def _explored(result: CheckResult, n: int, m: int) -> Explored:
     return Explored(n, m)
 
 
-def weakest_channel(of: Combination, channel: str, own: Explored) -> str | None:
-    """The channel that guarantees least over which the combination is right, within `ELSEWHERE`; None: it is not.
+def compared_at(bound: tuple[int, int]) -> tuple[int, int]:
+    """The bound within which combinations are compared, up to this one."""
+    n = min(bound[0], max(COMPARED))
+    return n, min(bound[1], COMPARED[n])
+
+
+def weakest_channel(of: Combination, channel: str, own: Explored, bound: tuple[int, int]) -> str | None:
+    """The channel that guarantees least over which the combination is right, within this bound and `ELSEWHERE`.
+
+    None: there is none.
 
     `own`: what was found over this channel. A stronger channel is tried only where an order is violated.
     """
@@ -98,14 +108,15 @@ def weakest_channel(of: Combination, channel: str, own: Explored) -> str | None:
         return channel if own.holds else None
     place = CHANNELS.index(channel)
     if own.holds:
-        weaker = [each for each in CHANNELS[:place] if _holds_over(of, each)]
+        weaker = [each for each in CHANNELS[:place] if _holds_over(of, each, bound)]
         return (weaker or [channel])[0]
     stronger = CHANNELS[place + 1 :] if own.violated not in LIVENESS else ()
-    return next((each for each in stronger if _holds_over(of, each)), None)
+    return next((each for each in stronger if _holds_over(of, each, bound)), None)
 
 
-def _holds_over(of: Combination, channel: str) -> bool:
-    *smaller, last = growing(ELSEWHERE[channel])
+def _holds_over(of: Combination, channel: str, bound: tuple[int, int]) -> bool:
+    most = ELSEWHERE[channel] if of.of.sends == "unicast" else SMALL
+    *smaller, last = growing((min(most[0], bound[0]), min(most[1], bound[1])))
     for n, m in smaller:
         check = Check(of.protocol, n, m, channel=channel).resolve()
         promised = [each for each in check.properties if each.promised]
@@ -144,13 +155,18 @@ def combination_of(row: Row) -> Combination:
     return Combination(kind, knobs_of(kind), tuple(map(int, row["places"].split("."))))
 
 
+def decided(row: Row, decide: Callable[[Combination, Row], Row]) -> Row:
+    """The decision; an error in a class names the combination."""
+    of = combination_of(row)
+    try:
+        return decide(of, row)
+    except BadInput as error:
+        raise BadInput(f"{of.name}: {error.message}", hint=error.hint, file=error.file, line=error.line) from None
+
+
 def first_row(row: Row) -> Row:
     """The combination explored up to `SMALL`, over its own channel and others; survivors with their functions."""
-    of, small = combination_of(row), (min(row["processes"], SMALL[0]), min(row["messages"], SMALL[1]))
-    own = explored(of, growing(small), row["channel"])
-    functions = functions_of(of.protocol) if own.holds else None
-    digest = None if functions is None else hashlib.sha256(functions.encode()).hexdigest()[:16]
-    return {**row, **_columns(own), "weakest_channel": weakest_channel(of, row["channel"], own), "functions": digest}
+    return decided(row, _first)
 
 
 def second_row(row: Row) -> Row:
@@ -158,16 +174,28 @@ def second_row(row: Row) -> Row:
 
     The two are independent: what is proved and refuted shows a fault of this tool.
     """
-    of, bound = combination_of(row), (row["processes"], row["messages"])
+    return decided(row, _second)
+
+
+def _first(of: Combination, row: Row) -> Row:
+    small = (min(row["processes"], SMALL[0]), min(row["messages"], SMALL[1]))
+    own = explored(of, growing(small), row["channel"])
+    functions = functions_of(of.protocol) if own.holds else None
+    digest = None if functions is None else hashlib.sha256(functions.encode()).hexdigest()[:16]
+    weakest = weakest_channel(of, row["channel"], own, (row["processes"], row["messages"]))
+    return {**row, **_columns(own), "weakest_channel": weakest, "functions": digest}
+
+
+def _second(of: Combination, row: Row) -> Row:
+    bound = (row["processes"], row["messages"])
     own = explored(of, [each for each in growing(bound) if not _is_small(*each)] or [bound], row["channel"])
-    known: Row = dict.fromkeys(SECOND) | row | _columns(own) | proved(of)
+    known: Row = dict.fromkeys(SECOND) | row | _columns(own) | proved(of, row["channel"])
     if not own.holds:
         return known
-    n, m = (min(pair) for pair in zip(bound, SMALL, strict=True))
-    check = Check(of.protocol, n, m, channel=row["channel"]).resolve()
+    check = Check(of.protocol, *compared_at(bound), channel=row["channel"]).resolve()
     forms = generate(check.machine, check.workload, check.channel).forms
     known |= {"generates": hashlib.sha256(repr(sorted(forms)).encode()).hexdigest()[:16], "computations": len(forms)}
-    return known | price_of(of)._asdict()
+    return known | price_of(of, row["channel"])._asdict()
 
 
 def _is_small(n: int, m: int) -> bool:
@@ -179,8 +207,16 @@ def _columns(said: Explored) -> Row:
     return {"violated": said.violated, **where, "run": "\n".join(said.run), "unknown": said.unknown}
 
 
-def proved(of: Combination) -> Row:
+#: Said of a class that is not derived from a protocol with a proof.
+NO_PROOF = "no proof for every n covers this class"
+
+
+def proved(of: Combination, channel: str) -> Row:
     """The outcome for each property of the proof that shows most, or why there is none."""
+    if channel not in ASSUMED_BY_PROOFS:
+        return {"unproved": f"the proofs are not about a {channel} channel"}
+    if not promises_what_is_proved(of.of):
+        return {"unproved": "the proof is not of all that this class promises"}
     said: list[Row] = []
     try:
         for proof in proofs_of(of):
@@ -190,8 +226,20 @@ def proved(of: Combination) -> Row:
     except Refused as error:
         said.append({"unproved": error.message})
     except BadInput:
-        said.append({"unproved": "no proof for every n covers this class"})
+        said.append({"unproved": NO_PROOF})
     return max(said, key=lambda each: list(each.values()).count("proved"))
+
+
+#: The channels over which each packet arrives, once.
+ASSUMED_BY_PROOFS = ("unordered", "fifo")
+
+
+def promises_what_is_proved(kind: type[ProtocolMachine]) -> bool:
+    """True if the class promises what the protocol with a proof does from which it is derived, and no more."""
+    proof_of = {proof.protocol for proof in proving.PROOFS.values()}
+    base = next((each for each in kind.__mro__ if each in proof_of), kind)
+    same = promised_orders(kind) == promised_orders(base) and isinstance(kind.promises, str)
+    return same and all(base.invariants.get(name) is known for name, known in kind.invariants.items())
 
 
 def _outcomes(of: Combination, proof: proving.Proof) -> Row:

@@ -41,6 +41,8 @@ def in_svg(of: KnobMap) -> str:
     axis, end = _axis(of)
     left = MARGIN + CHARACTER * max(len(each.name) for each in axis) + 130
     top = MARGIN + 2 * LINE + CHARACTER * max(len(each.name) for each in axis) * 0.72
+    channel, (n, m) = of.channel, of.bound
+    heading = f"{of.protocol}: {of.headline}; {channel} channel, up to {n} processes and {m} messages"
     width = left + max(end + 60, SQUARE + CHARACTER * len(TOGETHER)) + MARGIN
     legend = top + end + LINE
     height = legend + LINE * (len(COLORS) + 2) + MARGIN
@@ -48,10 +50,10 @@ def in_svg(of: KnobMap) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="{FONT}">',
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="white"/>',
-        _text(MARGIN, MARGIN + FONT, f"{of.protocol}: {of.headline}", weight="bold"),
+        _text(MARGIN, MARGIN + FONT, heading, weight="bold"),
         *_labels(axis, left, top),
         *_squares(of, axis, left, top),
-        *_legend(left, legend),
+        *_legend(left, legend, of),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -108,11 +110,12 @@ def _kind(decision: Decision, exact: set[int]) -> str:
     return "liveness" if decision.violated in LIVENESS else "safety"
 
 
-def _legend(left: float, top: float) -> Iterator[str]:
+def _legend(left: float, top: float, of: KnobMap) -> Iterator[str]:
     for k, (color, meaning) in enumerate(COLORS.values()):
         y = top + k * LINE
         yield f'<rect x="{left:.1f}" y="{y:.1f}" width="{SQUARE - 6}" height="{SQUARE - 6}" fill="{color}"/>'
-        yield _text(left + SQUARE, y + FONT, meaning)
+        within = f" (up to {of.compared_at[0]} processes and {of.compared_at[1]} messages)" * (k < 2)
+        yield _text(left + SQUARE, y + FONT, meaning + within)
     y = top + len(COLORS) * LINE
     yield (
         f'<rect x="{left:.1f}" y="{y:.1f}" width="{SQUARE - 6}" height="{SQUARE - 6}" fill="none" stroke="black" '

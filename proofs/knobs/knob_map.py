@@ -8,13 +8,13 @@ from itertools import combinations as pairs_of
 from typing import Any, Literal, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine, promised_orders
-from crownless.impl.variants.knobs import Combination, Knob
+from crownless.impl.variants.knobs import Combination, Knob, combination_named
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.realizing import Realization, realize
 from crownless.runtime.printable import in_brackets, some
 from crownless.spec.dataframes import DataFrame, data_frame
 
-from .deciding import SMALL, Row
+from .deciding import LIVENESS, NO_PROOF, Row, compared_at
 
 #: `right`: every property that the protocol promises holds within the bound. `unknown`: not decided.
 Outcome = Literal["right", "violated", "unknown"]
@@ -56,8 +56,8 @@ class Decision:
     @property
     def contradicts(self) -> bool:
         """True if it is both proved and refuted, which must never be."""
-        proofs = [self.row.get(shown) for shown in ("safe", "live")]
-        return self.outcome == "violated" and "proved" in proofs
+        shown = "live" if self.violated in LIVENESS else "safe"
+        return self.outcome == "violated" and self.row.get(shown) == "proved"
 
     @property
     def price(self) -> tuple[float, ...]:
@@ -78,11 +78,25 @@ class Decision:
             return f"violates {self.violated} in {some(len(self.run), 'action')}, at {at}"
         if self.outcome == "unknown":
             return f"not decided: {self.row.get('unknown') or 'ended early'}"
-        return "proved for every n" if self.proved else f"right up to {at}, not proved"
+        if self.proved:
+            return "proved for every n"
+        return f"right up to {at}" + ", not proved" * (self.row.get("unproved") != NO_PROOF)
+
+    @property
+    def over(self) -> str:
+        """The channel other than its own over which it is right, in words; nothing if there is none."""
+        channel = self.row.get("weakest_channel")
+        return f"right over the {channel} channel" if channel not in (None, self.row.get("channel")) else ""
+
+    @property
+    def protocol(self) -> type[ProtocolMachine]:
+        """Its class, for `check` and the other functions."""
+        return self.combination.protocol
 
     def json(self) -> dict[str, Any]:
         """As `crownless knobs --json` and the table on disk have it."""
-        columns = {name: value for name, value in self.row.items() if name not in ("key", "protocol", "places")}
+        left_out = ("key", "protocol", "places", "same_as")
+        columns = {name: value for name, value in self.row.items() if name not in left_out}
         return {
             "combination": self.combination.name,
             **self.combination.choices,
@@ -97,7 +111,7 @@ class Family(NamedTuple):
 
     generates: str  #: the exact order, or how much of it
     decisions: list[Decision]
-    exact: bool  #: True if it generates every computation of the promised order: none waits longer than it must
+    exact: bool  #: True if it generates every computation of the promised order
 
     @property
     def proved(self) -> int:
@@ -178,9 +192,18 @@ class KnobMap:
     @property
     def headline(self) -> str:
         proved = sum(each.proved for each in self.right)
-        counts = f"{len(self.right):,} right, {proved:,} of them proved for every n"
+        counts = f"{len(self.right):,} right" + f", {proved:,} of them proved for every n" * self.has_proofs
         unknown = self.outcomes["unknown"]
         return f"{some(len(self.combinations), 'combination')}: {counts}" + f"; {unknown:,} not decided" * bool(unknown)
+
+    @property
+    def has_proofs(self) -> bool:
+        """True if there is a proof for every n that may cover its combinations."""
+        return any(each.row.get("unproved") != NO_PROOF for each in self.right)
+
+    def __getitem__(self, name: str) -> Decision:
+        """The decision on a combination, such as `m["guard: nothing"]`; raises `BadInput` for one that there is not."""
+        return self.decisions[combination_named(self.kind, name).places]
 
     # -- families ------------------------------------------------------------------------------------------------------
 
@@ -204,7 +227,7 @@ class KnobMap:
     @property
     def compared_at(self) -> tuple[int, int]:
         """The bound within which combinations are compared."""
-        return min(self.bound[0], SMALL[0]), min(self.bound[1], SMALL[1])
+        return compared_at(self.bound)
 
     def realized(self, of: Combination) -> Realization:
         """What a combination generates, within that bound."""
@@ -240,7 +263,11 @@ class KnobMap:
                     yield (*places[:k], place, *places[k + 1 :])
 
     def never_matter(self) -> list[Knob]:
-        """The knobs whose turning never changes whether a combination is right, nor what it generates."""
+        """The knobs whose turning never changes whether a combination is right, nor what it generates; none while
+        something is not decided, or if nothing is right.
+        """
+        if not self.right or self.outcomes["unknown"]:
+            return []
         return [knob for k, knob in enumerate(self.knobs) if not self._matters(k)]
 
     def _matters(self, k: int) -> bool:
@@ -270,12 +297,20 @@ class KnobMap:
                 yield Pair(one, other, self.decisions[places])
 
     def finds(self) -> list[Decision]:
-        """Combinations that wait no longer than the order demands and cost less than the published one; the cheapest
+        """Combinations that generate every computation of the order and cost less than the published one; the cheapest
         first.
 
         Left out: those that change more than another one and cost no less.
         """
-        exact = [each for family in self.families if family.exact for each in family.decisions]
+        if self.published.row.get("stamp") is None:
+            return []
+        exact = [
+            each
+            for family in self.families
+            if family.exact
+            for each in family.decisions
+            if each.row.get("stamp") is not None
+        ]
         cheaper = [each for each in exact if each.price < self.published.price]
         cheaper.sort(key=lambda each: (each.price, len(each.changes)))
         return [each for each in cheaper if not any(_makes_needless(other, each) for other in cheaper)]

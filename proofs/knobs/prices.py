@@ -13,18 +13,19 @@ from crownless.impl.variants.knobs import Combination
 from crownless.model_check.simulation.encoding import numbers_in
 from crownless.model_check.simulation.experiment import Experiment
 from crownless.model_check.simulation.simulation import simulate_machine
+from crownless.runtime.errors import BadInput
 
 #: The simulation: processes, and messages in all.
 PROCESSES, MESSAGES = 4, 200
 
 
 class Price(NamedTuple):
-    """Averages per message, over one simulation."""
+    """Averages per message, over one simulation; None where it cannot be simulated, as with timers."""
 
-    stamp: float  #: numbers other than zero that it carries
-    state: float  #: numbers other than zero that its sender keeps
-    work: float  #: entries of vectors and matrices that are computed; 0 for a protocol that does not use `ops`
-    control: float  #: packets beside the one that the message needs
+    stamp: float | None = None  #: numbers other than zero that its packets carry, in all
+    state: float | None = None  #: numbers other than zero that its sender keeps
+    work: float | None = None  #: entries of vectors and matrices that are computed, if the protocol uses `ops`
+    control: float | None = None  #: packets beside the one that each receiver needs
 
 
 class Counting(Integers):
@@ -52,13 +53,15 @@ class Counting(Integers):
         type(self).computed += entries
 
 
-def price_of(of: Combination) -> Price:
-    """The cost of a combination."""
+def price_of(of: Combination, channel: str) -> Price:
+    """The cost of a combination over this channel."""
     stamps: list[int] = []
     states: list[int] = []
 
     class Measured(of.protocol):  # type: ignore[misc, name-defined]
         """The combination, with the numbers in its packets and states counted."""
+
+        is_known_to_be_pure = True  # so that no call is made twice, and counted twice
 
         def send(self, i: int, state: Any, message: Any) -> Any:
             steps = super().send(i, state, message)
@@ -70,12 +73,20 @@ def price_of(of: Combination) -> Price:
     class Ops(Counting):
         computed = 0
 
-    measured = simulate_machine(
-        Measured(PROCESSES, Ops(PROCESSES)), Experiment("unordered", PROCESSES, messages=MESSAGES)
-    )
-    sent = max(len(states), 1)
-    stamp, state, work = sum(stamps) / sent, sum(states) / sent, Ops.computed / sent
-    return Price(round(stamp, 2), round(state, 2), round(work, 1), round(measured.control, 1))
+    if of.of.timers:
+        return Price()
+    workload = "uniform" if of.of.sends == "unicast" else "broadcast"
+    experiment = Experiment("unordered", PROCESSES, workload, messages=MESSAGES, channel=channel)
+    try:
+        measured = simulate_machine(Measured(PROCESSES, Ops(PROCESSES)), experiment)
+    except BadInput:
+        return Price()
+    if measured.undelivered or not states:
+        return Price()
+    sent = len(states)
+    stamp, state = sum(stamps) / sent, sum(states) / sent
+    work = round(Ops.computed / sent, 1) if Ops.computed else None
+    return Price(round(stamp, 2), round(state, 2), work, round(measured.control, 1))
 
 
 def _other_than_zero(value: Any, n: int) -> int:

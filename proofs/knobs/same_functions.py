@@ -11,7 +11,7 @@ from typing import Any
 import z3
 
 from crownless.impl.protocol import Packet, ProtocolMachine
-from crownless.proofs.induction.any_run import leaves, rebuilt
+from crownless.proofs.induction.any_run import leaves, rebuilt, sent, shape, taken_in
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.refusals import Refused
 from crownless.proofs.language.terms import Terms, as_term
@@ -39,13 +39,14 @@ def _text(protocol: type[ProtocolMachine]) -> str:
     i, j = terms.any_process("i"), terms.any_process("j")
     initial = machine.initial(i)
     state = _arbitrary("state", initial)
-    (sending,) = machine.send(i, state, Message("m", i, (j,)))
+    sending = sent(machine, i, state, Message("m", i, (j,)))
     (packet,) = sending.packets
     arrived = Packet(j, i, packet.kind, Message("m", j, (i,)), _arbitrary("stamp", packet.stamp))
-    (delivering,) = machine.on_packet(i, state, arrived)
+    delivering = taken_in(machine, i, state, arrived)
     guard = as_term(machine.deliverable(i, state, arrived))
     parts = [initial, sending.state, packet.stamp, (guard,), delivering.state]
-    return "\n".join(_canonical(term) for part in parts for term in leaves(part))
+    forms = [repr(shape(machine, "send", part)) for part in (initial, sending.state, delivering.state)]
+    return "\n".join([*forms, *(_canonical(term) for part in parts for term in leaves(part))])
 
 
 #: One sort for all protocols, since terms of different sorts differ.

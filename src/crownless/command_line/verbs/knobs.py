@@ -13,12 +13,13 @@ from crownless.command_line.options import CHANNEL_NAMES, Verb, complete_protoco
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
-from crownless.impl.protocol import promised_orders
-from crownless.impl.variants.knobs import class_with_knobs, knobs_of
-from crownless.pipeline.knobs import knob_map, write_table
+from crownless.impl.protocol import default_bound, promised_orders
+from crownless.impl.variants.knobs import class_with_knobs, combination_named, knobs_of
+from crownless.pipeline.knobs import decide_one, knob_map, write_table
 from crownless.pipeline.sweeps import Where
 from crownless.proofs.knobs.drawing import in_svg
 from crownless.proofs.knobs.knob_map import Decision, KnobMap
+from crownless.proofs.knobs.prices import MESSAGES, PROCESSES
 from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import some
@@ -28,9 +29,15 @@ from .knobs_page import page_of
 ENGINES = ("plain", "spark")
 #: The most finds and pairs that the report lists.
 LISTED = 10
+#: The headings of prices, and what they mean.
+PRICES = ("control", "numbers", "kept", "work")
+PRICED = (
+    "control: packets beside those with the message; numbers: on a message, zeroes not counted; kept: by its sender; "
+    f"averages over a simulation of {PROCESSES} processes and {MESSAGES} messages"
+)
 
 
-@click.command(cls=Verb, everyday="processes messages show svg page out max_seconds as_json")
+@click.command(cls=Verb, everyday="processes messages workers show svg page out max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=click.IntRange(2), help="How many processes, at most.  [default: its own]")
 @click.option("-m", "--messages", type=click.IntRange(1), help="How many messages, at most.  [default: its own]")
@@ -65,8 +72,8 @@ def knobs(
 
     \b
     Examples:
-      crownless knobs rst --svg map.svg       the matrix protocol taken apart
-      crownless knobs mine.py:Mine            your own class, with an attribute `knobs`
+      crownless knobs rst-queue --svg map.svg  or rst, ses, buffer, murty-garg: minutes
+      crownless knobs mine.py:Mine             your own class, with an attribute `knobs`
 
     Exit codes: 0 all combinations are decided, and the first, as published, is right; 1 it is wrong; 2 bad usage; 3
     some are not decided.
@@ -75,7 +82,10 @@ def knobs(
         raise unknown_name("engine", engine, ENGINES)
     if master is not None and engine != "spark":
         raise BadInput("--master without Spark", hint="add --engine spark")
-    names = {knob.name for knob in knobs_of(class_with_knobs(protocol))}
+    kind = class_with_knobs(protocol)
+    knobs_of(kind)
+    if show is not None:
+        return _show(protocol, show, (processes or default_bound(kind)[0], messages or default_bound(kind)[1]), channel)
     maps: list[KnobMap] = []
     how_far = ""
     with status(quiet or as_json) as line:
@@ -111,8 +121,6 @@ def knobs(
         write_file("--page", page, page_of(found, svg, page))
     if as_json:
         print_json(found.json())
-    elif show is not None:
-        _show(found, show, names)
     else:
         _print(found)
     if found.contradictions or found.published.outcome == "violated":
@@ -120,19 +128,20 @@ def knobs(
     return EXIT_UNKNOWN if found.outcomes["unknown"] else EXIT_HOLDS
 
 
-def _show(found: KnobMap, name: str, names: set[str]) -> None:
-    """Prints one combination."""
-    for decision in found.decisions.values():
-        if decision.combination.name == name:
-            print_line(f"{name}: {decision.said}")
-            for action in decision.run:
-                print_line(f"  {action}")
-            return
-    wrong = [each.partition(":")[0].strip() for each in name.split(",") if each.partition(":")[0].strip() not in names]
-    if wrong:
-        raise unknown_name("knob", wrong[0], names)
-    hint = "name the alternatives that are not the first, in the order of the table: knob: alternative, knob: …"
-    raise BadInput(f"--show {name}: no such combination", hint=hint)
+def _show(protocol: str, name: str, bound: tuple[int, int], channel: str | None) -> int:
+    """Decides and prints one combination."""
+    kind = class_with_knobs(protocol)
+    with redirect_stdout(sys.stderr):
+        decision = decide_one(protocol, combination_named(kind, name), bound, channel or kind.needs_channel)
+    said = "; ".join(filter(None, (decision.said, decision.over)))
+    print_line(f"{decision.combination.name}: {said}")
+    for action in decision.run:
+        print_line(f"  {action}")
+    if decision.row.get("unproved"):
+        print_line(f"not proved: {decision.row['unproved']}")
+    if decision.row.get("stamp") is not None:
+        print_line(", ".join(f"{heading} {price}" for heading, price in zip(PRICES, _price(decision), strict=True)))
+    return EXIT_VIOLATED if decision.outcome == "violated" else EXIT_HOLDS
 
 
 def _print(found: KnobMap) -> None:
@@ -143,18 +152,23 @@ def _print(found: KnobMap) -> None:
         f"{orders} order; every interleaving, up to {some(n, 'process')} and {some(m, 'message')}; "
         f"{found.channel} channel"
     )
+    if found.published.outcome != "right":
+        print_line(f"as published: {found.published.said}")
+        for action in found.published.run:
+            print_line(f"  {action}")
     _print_alone(found)
     _print_families(found)
     _print_pairs(found)
     _print_finds(found)
     for each in found.contradictions:
         print_line(f"a fault of this tool: proved and refuted: {each.combination.name}: {each.said}")
-    counts = [f"{number:,} violate {name}" for name, number in found.outcomes.most_common() if name != "right"]
-    print_line("; ".join([found.headline, *[each for each in counts if "unknown" not in each]]))
+    violated = [pair for pair in found.outcomes.most_common() if pair[0] not in ("right", "unknown")]
+    counts = [f"{number:,} violate{'s' * (number == 1)} {name}" for name, number in violated]
+    print_line("; ".join([found.headline, *counts]))
 
 
 def _print_alone(found: KnobMap) -> None:
-    rows = Rows("knob", "alternative", "alone", "right", right=("right",))
+    rows = Rows("knob", "alternative", "alone", "in right ones", right=("in right ones",))
     right = {knob.name: dict.fromkeys(knob.alternatives, 0) for knob in found.knobs}
     for decision in found.right:
         for chosen, name in decision.combination.choices.items():
@@ -163,10 +177,10 @@ def _print_alone(found: KnobMap) -> None:
     for knob in found.knobs:
         for place, name in enumerate(knob.alternatives):
             decision = alone.get((knob.name, name), found.published)
-            said = decision.said if place else "as published"
+            said = "; ".join(filter(None, (decision.said if place else "as published", decision.over)))
             rows.add_row("" if place else knob.name, name, said, f"{right[knob.name][name]:,}")
     rows.print()
-    print_line("alone: all else as published; right: in how many right combinations it is")
+    print_line("alone: all else as published, that is, each knob at its first alternative")
 
 
 def _print_families(found: KnobMap) -> None:
@@ -174,23 +188,27 @@ def _print_families(found: KnobMap) -> None:
         return
     print_line()
     n, m = found.compared_at
-    right = ("combinations", "proved", "control", "numbers")
+    proved = ["proved"] * found.has_proofs
+    right = ("combinations", *proved, "control", "numbers")
     rows = Rows(f"generates, up to ({n}, {m})", *right, "cheapest", right=right)
     for family in found.families:
         cheapest = family.cheapest
         rows.add_row(
             family.generates,
             f"{len(family.decisions):,}",
-            f"{family.proved:,}",
+            *[f"{family.proved:,}"] * found.has_proofs,
             *_price(cheapest)[:2],
             cheapest.combination.name,
         )
     rows.print()
     sizes = [len(island) for island in found.islands]
-    print_line(
-        f"by single steps, the right ones form {some(len(sizes), 'island')}, of {', '.join(map(str, sizes[:LISTED]))}"
-        + (" …" if len(sizes) > LISTED else "")
-    )
+    print_line(PRICED)
+    listed = ", ".join(map(str, sizes[:LISTED])) + " …" * (len(sizes) > LISTED)
+    print_line(f"changing one knob at a time, the right ones form {some(len(sizes), 'island')}, of {listed}")
+    if len(found.right) <= LISTED:
+        print_line("right:")
+        for decision in found.right:
+            print_line(f"  {decision.combination.name}")
 
 
 def _print_pairs(found: KnobMap) -> None:
@@ -215,16 +233,16 @@ def _print_finds(found: KnobMap) -> None:
     if not finds:
         return
     print_line()
-    print_line("generate all that the order admits, and cost less than as published:")
-    prices = ("control", "numbers", "kept", "work")
-    rows = Rows(*prices, "proved", "combination", right=prices)
+    n, m = found.compared_at
+    print_line(f"generate all that the order admits, up to ({n}, {m}), and cost less than as published:")
+    rows = Rows(*PRICES, "proved", "combination", right=PRICES)
     for each in [*finds[:LISTED], found.published]:
         rows.add_row(*_price(each), "yes" if each.proved else "no", each.combination.name)
     rows.print()
-    print_line("control: packets beside the message; numbers: on a message; kept: by its sender; none of them zero")
     if len(finds) > LISTED:
         print_line(f"the cheapest {LISTED} of {len(finds):,}; all in the table that --out FOLDER writes")
 
 
 def _price(decision: Decision) -> list[str]:
-    return [f"{decision.row[name]:g}" for name in ("control", "stamp", "state", "work")]
+    prices = [decision.row.get(name) for name in ("control", "stamp", "state", "work")]
+    return ["–" if price is None else f"{price:g}" for price in prices]

@@ -56,6 +56,7 @@ def _alone(found: KnobMap) -> Iterator[str]:
     yield ""
     yield "| knob | alternative | verdict | shortest run |"
     yield "|---|---|---|---|"
+    yield f"| | as published | {_over(found.published)} | {'<br>'.join(found.published.run)} |"
     for knob, name, decision in found.alone():
         run = "<br>".join(decision.run)
         yield f"| {knob.name} | {name} | {_over(decision)} | {run} |"
@@ -67,9 +68,7 @@ def _alone(found: KnobMap) -> Iterator[str]:
 
 def _over(decision: Decision) -> str:
     """The verdict, and over which channel it is right."""
-    weakest, own = decision.row.get("weakest_channel"), decision.row.get("channel")
-    elsewhere = f"; right over the {weakest} channel" if weakest not in (None, own) else ""
-    return decision.said + elsewhere
+    return "; ".join(filter(None, (decision.said, decision.over)))
 
 
 def _families(found: KnobMap) -> Iterator[str]:
@@ -86,7 +85,7 @@ def _families(found: KnobMap) -> Iterator[str]:
     sizes = [len(island) for island in found.islands]
     yield ""
     listed = ", ".join(map(str, sizes))
-    yield f"By single steps the right ones form {some(len(sizes), 'island')}, of {listed} combinations."
+    yield f"Changing one knob at a time, the right ones form {some(len(sizes), 'island')}, of {listed} combinations."
 
 
 def _pairs(found: KnobMap, what: str, pairs: Iterable[tuple[Decision, Decision, Decision]]) -> Iterator[str]:
@@ -105,7 +104,9 @@ def _finds(found: KnobMap) -> Iterator[str]:
     finds = found.finds()
     if not finds:
         return
-    yield "They generate all that the order admits, and cost less than the published form."
+    n, m = found.compared_at
+    within = f"up to {some(n, 'process')} and {some(m, 'message')}"
+    yield f"They generate all that the order admits, {within}, and cost less than the published form."
     yield ""
     yield "| combination | verdict | control packets | numbers on a message | kept | work | weakest channel |"
     yield "|---|---|---|---|---|---|---|"
@@ -132,4 +133,5 @@ def _unproved(found: KnobMap) -> Iterator[str]:
 
 
 def _price(decision: Decision) -> str:
-    return " | ".join(f"{decision.row[name]:g}" for name in ("control", "stamp", "state", "work"))
+    prices = [decision.row.get(name) for name in ("control", "stamp", "state", "work")]
+    return " | ".join("–" if price is None else f"{price:g}" for price in prices)
