@@ -314,10 +314,11 @@ def knobs(
     """The map of a protocol's design space: every combination of its choices refuted by a shortest run, or explored up
     to the bound, proved where that succeeds, compared, and priced.
 
-    `protocol`: a bundled name that is taken apart (`rst`, `rst-queue`, `ses`, `buffer`, `murty-garg`), or a class with `knobs`, also
-    by its name. `.decisions` has all of them, `.families` the right ones by what they generate, `.to_frame()` a table.
-    `workers`: processes, for a protocol that is given by its name. `out`: a folder in which decisions are saved, to
-    resume. Raises `BadInput` for a class without knobs.
+    `protocol`: a bundled name that is taken apart (`rst`, `rst-queue`, `ses`, `buffer`, `murty-garg`), or a class
+    with `knobs`, also by its name. `.decisions` has all of them, `.families` the right ones by what they generate,
+    `.to_frame()` a table. `workers`: processes, for a protocol that is given by its name; a script then needs `if
+    __name__ == "__main__"`. `out`: a folder in which decisions are saved, to resume. Raises `BadInput` for a class
+    without knobs.
     """
     from crownless.pipeline.knobs import knob_map
     from crownless.pipeline.sweeps import Where
