@@ -10,7 +10,7 @@ from typing import Any
 
 from crownless import impl, model_check, proofs, spec
 from crownless.impl.channels import channel_named
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import ProtocolMachine, default_bound
 from crownless.impl.registry import qualified_name_of
 from crownless.impl.variants.knobs import Combination, class_with_knobs, combinations, knobs_of
 from crownless.proofs.knobs.deciding import FIRST, GIVEN, SECOND, Row, first_row, second_row
@@ -42,7 +42,8 @@ def knob_map(
     name = protocol if isinstance(protocol, str) else qualified_name_of(kind)
     if not isinstance(protocol, str):
         GIVEN[name], where = kind, HERE
-    bound = (processes or kind.bound[0], messages or kind.bound[1])
+    default = default_bound(kind)
+    bound = (processes or default[0], messages or default[1])
     over = channel or kind.needs_channel
     channel_named(over)
     if out is not None:

@@ -76,11 +76,6 @@ class Combination:
         methods = {knob.method: list(knob.alternatives.values())[place] for knob, place in chosen}
         return variant(self.of, self.of.__name__, **methods)
 
-    def steps_to(self, other: "Combination") -> list[str]:
-        """The names of the knobs in which they differ."""
-        pairs = zip(self.knobs, self.places, other.places, strict=True)
-        return [knob.name for knob, one, another in pairs if one != another]
-
 
 AS_PUBLISHED = "as published"
 
@@ -160,7 +155,7 @@ def size(knobs: tuple[Knob, ...]) -> int:
 
 
 def combinations(kind: type[ProtocolMachine]) -> Iterator[Combination]:
-    """Every combination; the first is the one as published, and those that change less come earlier."""
+    """Every combination: the published one first, then those with fewer changes before those with more."""
     knobs = knobs_of(kind)
     every = product(*(range(len(knob.alternatives)) for knob in knobs))
     for places in sorted(every, key=lambda places: (sum(map(bool, places)), places)):

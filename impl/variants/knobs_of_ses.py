@@ -56,7 +56,7 @@ class SesByKnobs(Ses):
         return State(self.clock(i, state.time, stamp.time, 0), buffer)
 
     def merged(self, i: Value, buffer: Value, carried: Value) -> Value:
-        """The site's pairs, and those that the message carries."""
+        """The site's pairs merged with those of the message."""
         return self.without_pair(i, self.ops.maximum(buffer, carried))
 
     def deleted(self, j: Value, buffer: Value, of_message: Value) -> Value:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations as pairs_of
+from math import inf
 from typing import Any, Literal, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine, promised_orders
@@ -61,8 +62,12 @@ class Decision:
 
     @property
     def price(self) -> tuple[float, ...]:
-        """Control messages, numbers on a message, numbers kept, and work: the first counts most."""
-        return tuple(self.row.get(name) or 0.0 for name in ("control", "stamp", "state", "work"))
+        """Control messages, numbers on a message, numbers kept, and work: the first counts most. What has no price
+        counts as dearest; `work` is 0 where it is not measured.
+        """
+        control, stamp, state = (self.row.get(name) for name in ("control", "stamp", "state"))
+        work = self.row.get("work") or 0.0
+        return *(inf if price is None else price for price in (control, stamp, state)), work
 
     @property
     def changes(self) -> frozenset[tuple[str, str]]:
@@ -300,7 +305,7 @@ class KnobMap:
         """Combinations that generate every computation of the order and cost less than the published one; the cheapest
         first.
 
-        Left out: those that change more than another one and cost no less.
+        A combination is left out if another one changes less and costs no more.
         """
         if self.published.row.get("stamp") is None:
             return []

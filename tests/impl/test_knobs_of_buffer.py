@@ -8,7 +8,7 @@ from replay import check, violations
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.buffer_pipelined import BufferPipelined
-from crownless.impl.variants.knobs import combinations, knobs_of, size
+from crownless.impl.variants.knobs import combination_named, combinations, knobs_of, size
 from crownless.impl.variants.knobs_of_buffer import BufferByKnobs
 
 PIPELINED = "with none outstanding from another receiver"
@@ -16,10 +16,8 @@ PIPELINED = "with none outstanding from another receiver"
 
 def taking(**choices: str) -> type[ProtocolMachine]:
     """The combination with these alternatives, the others as published; `choices`: by method."""
-    wanted = {method.replace("_", " "): name for method, name in choices.items()}
-    knobs = knobs_of(BufferByKnobs)
-    published = {knob.name: next(iter(knob.alternatives)) for knob in knobs}
-    return next(each.protocol for each in combinations(BufferByKnobs) if each.choices == {**published, **wanted})
+    name = ", ".join(f"{method}: {alternative}" for method, alternative in choices.items())
+    return combination_named(BufferByKnobs, name).protocol
 
 
 def test_as_published_it_has_the_states_and_the_verdicts_of_the_bundled_protocol() -> None:

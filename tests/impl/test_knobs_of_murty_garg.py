@@ -7,16 +7,14 @@ from replay import check, violations
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.murty_garg import MurtyGarg
-from crownless.impl.variants.knobs import combinations, knobs_of, size
+from crownless.impl.variants.knobs import combination_named, combinations, knobs_of, size
 from crownless.impl.variants.knobs_of_murty_garg import MurtyGargByKnobs
 
 
 def taking(**choices: str) -> type[ProtocolMachine]:
     """The combination with these alternatives, the others as published; `choices`: by method."""
-    wanted = {method.replace("_", " "): name for method, name in choices.items()}
-    knobs = knobs_of(MurtyGargByKnobs)
-    published = {knob.name: next(iter(knob.alternatives)) for knob in knobs}
-    return next(each.protocol for each in combinations(MurtyGargByKnobs) if each.choices == {**published, **wanted})
+    name = ", ".join(f"{method}: {alternative}" for method, alternative in choices.items())
+    return combination_named(MurtyGargByKnobs, name).protocol
 
 
 def test_as_published_it_has_the_states_and_the_verdicts_of_the_bundled_protocol() -> None:

@@ -103,6 +103,9 @@ def test_the_command_reports_it(crownless: Crownless, tmp_path: Path) -> None:
         page.read_text("utf-8")
     )
     shown = crownless("knobs", OWN, "--workers", 1, "--show", "accepts: anything")
+    assert shown.code == 1, "one that is wrong"
+    assert crownless("knobs", OWN, "--show", "accepts: anything", "--json").json["violated"] == "fifo"
+    assert crownless("knobs", OWN, "--show", "accepts: anything", "--out", tmp_path).code == 2
     facts = crownless("knobs", OWN, "--workers", 1, "--json", "--out", tmp_path / "kept").json
     table = parquet.read_table(tmp_path / "kept" / "combinations.parquet").to_pylist()
     assert next(row["combination"] for row in table if row["outcome"] == "right") == "as published"

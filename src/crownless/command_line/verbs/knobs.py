@@ -85,7 +85,14 @@ def knobs(
     kind = class_with_knobs(protocol)
     knobs_of(kind)
     if show is not None:
-        return _show(protocol, show, (processes or default_bound(kind)[0], messages or default_bound(kind)[1]), channel)
+        if out is not None or svg is not None or page is not None:
+            raise BadInput("--show decides one combination", hint="leave out --out, --svg and --page")
+        bound = (processes or default_bound(kind)[0], messages or default_bound(kind)[1])
+        with stoppable(limits) as part, redirect_stdout(sys.stderr):
+            decision = decide_one(protocol, combination_named(kind, show), bound, channel or kind.needs_channel)
+        if part.reason is not None:
+            raise Stopped(part.reason)
+        return _show(decision, as_json=as_json)
     maps: list[KnobMap] = []
     how_far = ""
     with status(quiet or as_json) as line:
@@ -128,11 +135,12 @@ def knobs(
     return EXIT_UNKNOWN if found.outcomes["unknown"] else EXIT_HOLDS
 
 
-def _show(protocol: str, name: str, bound: tuple[int, int], channel: str | None) -> int:
-    """Decides and prints one combination."""
-    kind = class_with_knobs(protocol)
-    with redirect_stdout(sys.stderr):
-        decision = decide_one(protocol, combination_named(kind, name), bound, channel or kind.needs_channel)
+def _show(decision: Decision, *, as_json: bool) -> int:
+    """Prints one combination."""
+    code = {"violated": EXIT_VIOLATED, "right": EXIT_HOLDS, "unknown": EXIT_UNKNOWN}[decision.outcome]
+    if as_json:
+        print_json(decision.json())
+        return code
     said = "; ".join(filter(None, (decision.said, decision.over)))
     print_line(f"{decision.combination.name}: {said}")
     for action in decision.run:
@@ -141,7 +149,7 @@ def _show(protocol: str, name: str, bound: tuple[int, int], channel: str | None)
         print_line(f"not proved: {decision.row['unproved']}")
     if decision.row.get("stamp") is not None:
         print_line(", ".join(f"{heading} {price}" for heading, price in zip(PRICES, _price(decision), strict=True)))
-    return EXIT_VIOLATED if decision.outcome == "violated" else EXIT_HOLDS
+    return code
 
 
 def _print(found: KnobMap) -> None:

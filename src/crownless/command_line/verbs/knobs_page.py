@@ -114,7 +114,8 @@ def _finds(found: KnobMap) -> Iterator[str]:
         yield f"| {each.combination.name} | {each.said} | {_price(each)} | {each.row.get('weakest_channel')} |"
     if len(finds) > LISTED:
         yield ""
-        yield f"The cheapest {LISTED} of {len(finds):,}. Left out is what changes more and costs no less."
+        left_out = "A combination is left out if another one changes less and costs no more."
+        yield f"The cheapest {LISTED} of {len(finds):,}. {left_out}"
 
 
 def _unproved(found: KnobMap) -> Iterator[str]:
