@@ -42,7 +42,7 @@ def load(name: str) -> type[ProtocolMachine]:
     Raises `BadInput` if there is no such file, module or class, if it is no protocol, or if it cannot be imported.
     """
     kind = _class_of(name, PROTOCOL)
-    _names.setdefault(kind, f"{_parts(name)[0]}:{kind.__qualname__}")
+    call(kind, f"{_parts(name)[0]}:{kind.__qualname__}")
     return kind
 
 
@@ -54,6 +54,11 @@ def load_node(name: str) -> type:
 def load_protocol_or_node(name: str) -> type:
     """The class of a protocol or of nodes, likewise."""
     return _class_of(name, EITHER)
+
+
+def call(kind: type[ProtocolMachine], name: str) -> None:
+    """Reports call it by this name, by which it is found again; its first name stays."""
+    _names.setdefault(kind, name)
 
 
 def name_when_loaded(kind: type[ProtocolMachine]) -> str | None:
@@ -73,7 +78,7 @@ def load_registered(name: str) -> type[ProtocolMachine]:
     with _imported(f"{name} ({point.value})"):
         found = point.load()
     kind = _checked(found, name, PROTOCOL)
-    _names.setdefault(kind, name)
+    call(kind, name)
     return kind
 
 

@@ -63,11 +63,16 @@ PROTOCOLS: Mapping[str, type[ProtocolMachine]] = _Protocols()
 
 
 def protocol_named(name: str) -> type[ProtocolMachine]:
-    """The protocol of that name, which may also be `file.py:Class`, `package.module:Class`, or one that an installed
-    package registers; raises `BadInput` with the nearest name otherwise.
+    """The protocol of that name, which may also be `file.py:Class`, `package.module:Class`, one that an installed
+    package registers, or a combination of knobs, such as `rst[guard: nothing]`; raises `BadInput` with the nearest name
+    otherwise.
     """
     if name in _WHERE:
         return PROTOCOLS[name]
+    if name.endswith("]"):
+        from .variants.knobs import protocol_in_brackets  # which needs this file
+
+        return protocol_in_brackets(name)
     if own_protocols.is_own(name):
         return own_protocols.load(name)
     if name in own_protocols.registered():

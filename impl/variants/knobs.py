@@ -10,13 +10,14 @@ text, or of the author. Any combination is a protocol class like any other.
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from itertools import product
 from math import prod
 from types import FunctionType
 from typing import Any
 
+from crownless.impl import own_protocols
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named, qualified_name_of
 from crownless.runtime.errors import BadInput, unknown_name
@@ -86,22 +87,28 @@ def combination_named(kind: type[ProtocolMachine], name: str) -> Combination:
     """
     knobs, left = knobs_of(kind), name.strip()
     places = [0] * len(knobs)
-    known = {
-        (spelling, alternative): (k, place)
-        for k, knob in enumerate(knobs)
-        for spelling in (knob.name, knob.method)
-        for place, alternative in enumerate(knob.alternatives)
-    }
     while left and left != AS_PUBLISHED:
-        said = [each for each in known if left.replace(": ", ":").startswith(":".join(each))]
-        if not said:
-            every = [f"{knob}: {alternative}" for knob, alternative in known]
-            raise unknown_name("combination", left, every)
-        longest = max(said, key=lambda each: len(each[1]))
-        k, place = known[longest]
-        places[k] = place
-        left = left.replace(": ", ":")[len(":".join(longest)) :].lstrip(", ")
+        said, _, left = (part.strip() for part in left.partition(":"))
+        k = next((k for k, knob in enumerate(knobs) if said in (knob.name, knob.method)), None)
+        if k is None:
+            raise unknown_name("knob", said, [knob.name for knob in knobs])
+        alternatives = list(knobs[k].alternatives)
+        begun = [each for each in alternatives if f"{left},".startswith(f"{each},")]
+        if not begun:
+            raise unknown_name(f"alternative of {knobs[k].name}", left, alternatives)
+        taken = max(begun, key=len)
+        places[k] = alternatives.index(taken)
+        left = left.removeprefix(taken).lstrip(", ")
     return Combination(kind, knobs, tuple(places))
+
+
+@cache
+def protocol_in_brackets(name: str) -> type[ProtocolMachine]:
+    """The class of one combination: `rst[guard: nothing]`, or `FILE.py:Class[guard: nothing]`."""
+    whole, _, chosen = name.removesuffix("]").partition("[")
+    of = combination_named(class_with_knobs(whole), chosen)
+    own_protocols.call(of.protocol, f"{whole}[{of.name}]")
+    return of.protocol
 
 
 def class_with_knobs(name: str) -> type[ProtocolMachine]:
@@ -128,6 +135,9 @@ def _knob(kind: type[ProtocolMachine], protocol: str, method: Any, alternatives:
         raise BadInput(f"{knob} is not a method of the class", hint="a knob is named after the method that it replaces")
     if not isinstance(alternatives, Mapping) or not all(isinstance(each, str) for each in alternatives):
         raise BadInput(f"{knob} has no alternatives by name", hint="write {name: function, another: function}")
+    unprintable = [each for each in alternatives if not each.strip() or not each.isprintable()]
+    if unprintable:
+        raise BadInput(f"{knob} has the alternative {unprintable[0]!r}", hint="a name is one line, and not empty")
     if len(alternatives) < 2:
         raise BadInput(
             f"{knob} has {'one alternative' if alternatives else 'no alternatives'}", hint="name two or more"

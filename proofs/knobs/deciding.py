@@ -1,7 +1,7 @@
 """One combination decided: refuted by a shortest run, or explored at growing bounds, proved, compared and priced."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from crownless.proofs.protocols import rst_knobs, ses_knobs
 from crownless.runtime.errors import BadInput
 
 from .prices import price_of
+from .same_behavior import behavior_of
 from .same_functions import functions_of
 
 #: Up to this bound a combination is explored before its duplicates are left out.
@@ -34,6 +35,8 @@ CHANNELS = ("duplicating", "unordered", "fifo")
 #: The bounds over channels that are not the protocol's own.
 ELSEWHERE = {"duplicating": (3, 3), "unordered": (3, 3), "fifo": (3, 4)}
 LIVENESS = ("delivers-all", "never-blocks")
+#: Violated by a combination whose code raises an error; its `run` is the message.
+FAILS = "fails"
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,14 @@ def compared_at(bound: tuple[int, int]) -> tuple[int, int]:
     return n, min(bound[1], COMPARED[n])
 
 
+def elsewhere(of: Combination, channel: str, bound: tuple[int, int]) -> tuple[int, int]:
+    """The bound over a channel that is not its own, up to this one."""
+    most = ELSEWHERE[channel] if of.of.sends == "unicast" else SMALL
+    return min(most[0], bound[0]), min(most[1], bound[1])
+
+
 def weakest_channel(of: Combination, channel: str, own: Explored, bound: tuple[int, int]) -> str | None:
-    """The channel that guarantees least over which the combination is right, within this bound and `ELSEWHERE`.
+    """The channel that guarantees least over which the combination is right, up to the bound `elsewhere`.
 
     None: there is none.
 
@@ -115,8 +124,7 @@ def weakest_channel(of: Combination, channel: str, own: Explored, bound: tuple[i
 
 
 def _holds_over(of: Combination, channel: str, bound: tuple[int, int]) -> bool:
-    most = ELSEWHERE[channel] if of.of.sends == "unicast" else SMALL
-    *smaller, last = growing((min(most[0], bound[0]), min(most[1], bound[1])))
+    *smaller, last = growing(elsewhere(of, channel, bound))
     for n, m in smaller:
         check = Check(of.protocol, n, m, channel=channel).resolve()
         promised = [each for each in check.properties if each.promised]
@@ -140,7 +148,8 @@ EXPLORED = {
 #: The columns of combinations explored up to `SMALL`, and of the survivors explored up to the bound.
 FIRST = {**REQUEST, **EXPLORED, "weakest_channel": "string", "functions": "string"}
 SECOND = {
-    **REQUEST, **EXPLORED, "generates": "string", "computations": "int64", "safe": "string", "optimal": "string",
+    **REQUEST, **EXPLORED, "generates": "string", "computations": "int64", "behavior": "string",
+    "safe": "string", "optimal": "string",
     "live": "string", "unproved": "string", "stamp": "double", "state": "double", "work": "double", "control": "double",
 }  # fmt: skip
 
@@ -155,18 +164,20 @@ def combination_of(row: Row) -> Combination:
     return Combination(kind, knobs_of(kind), tuple(map(int, row["places"].split("."))))
 
 
-def decided(row: Row, decide: Callable[[Combination, Row], Row]) -> Row:
-    """The decision; an error in a class names the combination."""
+def decided(row: Row, decide: Callable[[Combination, Row], Row], columns: Iterable[str]) -> Row:
+    """The decision. A combination whose code fails is wrong, unless it is the first one."""
     of = combination_of(row)
     try:
         return decide(of, row)
     except BadInput as error:
-        raise BadInput(f"{of.name}: {error.message}", hint=error.hint, file=error.file, line=error.line) from None
+        if not any(of.places):
+            raise
+        return {**dict.fromkeys(columns), **row, "violated": FAILS, "run": error.message}
 
 
 def first_row(row: Row) -> Row:
     """The combination explored up to `SMALL`, over its own channel and others; survivors with their functions."""
-    return decided(row, _first)
+    return decided(row, _first, FIRST)
 
 
 def second_row(row: Row) -> Row:
@@ -174,7 +185,7 @@ def second_row(row: Row) -> Row:
 
     The two are independent: what is proved and refuted shows a fault of this tool.
     """
-    return decided(row, _second)
+    return decided(row, _second, SECOND)
 
 
 def _first(of: Combination, row: Row) -> Row:
@@ -195,6 +206,7 @@ def _second(of: Combination, row: Row) -> Row:
     check = Check(of.protocol, *compared_at(bound), channel=row["channel"]).resolve()
     forms = generate(check.machine, check.workload, check.channel).forms
     known |= {"generates": hashlib.sha256(repr(sorted(forms)).encode()).hexdigest()[:16], "computations": len(forms)}
+    known["behavior"] = behavior_of(check.system())
     return known | price_of(of, row["channel"])._asdict()
 
 

@@ -15,7 +15,7 @@ from crownless.model_check.search.realizing import Realization, realize
 from crownless.runtime.printable import in_brackets, some
 from crownless.spec.dataframes import DataFrame, data_frame
 
-from .deciding import LIVENESS, NO_PROOF, Row, compared_at
+from .deciding import FAILS, LIVENESS, NO_PROOF, Row, compared_at, elsewhere
 
 #: `right`: every property that the protocol promises holds within the bound. `unknown`: not decided.
 Outcome = Literal["right", "violated", "unknown"]
@@ -46,8 +46,8 @@ class Decision:
 
     @property
     def run(self) -> tuple[str, ...]:
-        """The actions of that run."""
-        return tuple((self.row.get("run") or "").splitlines())
+        """The actions of that run; none if its code raised an error."""
+        return () if self.violated == FAILS else tuple((self.row.get("run") or "").splitlines())
 
     @property
     def proved(self) -> bool:
@@ -70,6 +70,12 @@ class Decision:
         return *(inf if price is None else price for price in (control, stamp, state)), work
 
     @property
+    def prices(self) -> list[str]:
+        """Control messages, numbers on a message, numbers kept, and work, as printed."""
+        prices = (self.row.get(name) for name in ("control", "stamp", "state", "work"))
+        return ["–" if price is None else f"{price:g}" for price in prices]
+
+    @property
     def changes(self) -> frozenset[tuple[str, str]]:
         """The knobs that do not stand as published, with their alternatives."""
         pairs = zip(self.combination.choices.items(), self.combination.places, strict=True)
@@ -78,6 +84,8 @@ class Decision:
     @property
     def said(self) -> str:
         """The decision in a few words."""
+        if self.violated == FAILS:
+            return f"fails: {self.row['run']}"
         at = f"({self.row.get('at_processes')}, {self.row.get('at_messages')})"
         if self.outcome == "violated":
             return f"violates {self.violated} in {some(len(self.run), 'action')}, at {at}"
@@ -89,9 +97,12 @@ class Decision:
 
     @property
     def over(self) -> str:
-        """The channel other than its own over which it is right, in words; nothing if there is none."""
+        """The channel other than its own over which it is right, and up to where; nothing if there is none."""
         channel = self.row.get("weakest_channel")
-        return f"right over the {channel} channel" if channel not in (None, self.row.get("channel")) else ""
+        if channel is None or channel == self.row["channel"]:
+            return ""
+        at = elsewhere(self.combination, channel, (self.row["processes"], self.row["messages"]))
+        return f"right over the {channel} channel, up to {at}"
 
     @property
     def protocol(self) -> type[ProtocolMachine]:
@@ -234,6 +245,21 @@ class KnobMap:
         """The bound within which combinations are compared."""
         return compared_at(self.bound)
 
+    @property
+    def behaviors(self) -> Counter[Any]:
+        """The right combinations by their behavior: how many protocols they are to the application."""
+        return Counter(each.row["behavior"] or each.combination.places for each in self.right)
+
+    @property
+    def alike(self) -> str:
+        """The same in words; nothing unless there are two."""
+        if len(self.right) < 2:
+            return ""
+        known, same = self.behaviors, self.behaviors[self.published.row.get("behavior")]
+        how_many = "one protocol" if len(known) == 1 else f"{len(known):,} protocols"
+        counted = f"; {same:,} behave as published" * (bool(same) and len(known) > 1)
+        return f"to the application they are {how_many} (branching bisimilar, up to {self.compared_at}){counted}"
+
     def realized(self, of: Combination) -> Realization:
         """What a combination generates, within that bound."""
         return realize(Check(of.protocol, *self.compared_at, channel=self.channel))
@@ -323,7 +349,11 @@ class KnobMap:
     # -- as data -------------------------------------------------------------------------------------------------------
 
     def to_frame(self) -> DataFrame:
-        """A row for each combination."""
+        """A row for each combination: its alternatives, the outcome, the combination of which it is the same functions,
+        and the columns of the table that `--out` writes, such as `violated`, `run`, `weakest_channel`, `generates` and
+        `behavior` (equal texts: equal computations, the same to the application), `safe`, `live`, `optimal`,
+        `unproved`, and the prices `control`, `stamp`, `state` and `work`.
+        """
         return data_frame(each.json() for each in self.decisions.values())
 
     def json(self) -> dict[str, Any]:

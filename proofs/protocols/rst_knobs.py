@@ -120,17 +120,22 @@ def forgetting(at: Counts) -> Invariants:
 
 
 def proofs(of: Combination) -> list[CausalOrder]:
-    """The proof to try: its counts are read off the choices."""
+    """The proof to try: its counts are read off the choices. For a column of SENT that nobody reads, DELIV stands."""
     choices = of.choices
     own = choices.get("delivered") == "the own column of SENT"
     itself = choices.get("sender counts") == "before sending"
+    unread = choices.get("left out") == "the sender's column" and not own
 
     def carried(run: AnyRun, m: Term, k: Term, l: Term) -> Term:
         count = run.stamp(m)[k][l]
         return count - z3.If(z3.And(k == run.sender(m), l == run.receiver(m)), 1, 0) if itself else count
 
+    def known(now: SymbolicState, p: Term, k: Term, l: Term) -> Term:
+        count = now.local(p).sent[k][l]
+        return z3.If(l == p, now.local(p).deliv[k], count) if unread else count
+
     at = Counts(
-        lambda now, p, k, l: now.local(p).sent[k][l],
+        known,
         lambda now, p, k: now.local(p).sent[k][p] if own else now.local(p).deliv[k],
         carried,
     )

@@ -25,6 +25,7 @@ from crownless.pipeline.sweeps import Where
 from crownless.proofs.knobs import drawing
 from crownless.proofs.knobs.deciding import growing
 from crownless.proofs.knobs.knob_map import KnobMap
+from crownless.proofs.knobs.same_behavior import behavior_of
 from crownless.proofs.knobs.same_functions import functions_of
 
 OWN = f"{Path(__file__).parents[1] / 'helpers' / 'fifo_by_knobs.py'}:FifoByKnobs"
@@ -67,6 +68,7 @@ def test_an_outside_class_with_two_knobs_is_mapped(own: KnobMap) -> None:
         "number: from one, accepts: any earlier": ("violated", "delivers-all"),
         "number: from one, accepts: anything": ("violated", "fifo"),
     }
+    assert own.alike == "to the application they are one protocol (branching bisimilar, up to (2, 3))"
     (family,) = own.families
     assert (family.generates, family.exact, len(family.decisions)) == ("exactly fifo", True, 3)
     assert [pair.both.combination.name for pair in own.only_together()] == [
@@ -99,7 +101,7 @@ def test_the_command_reports_it(crownless: Crownless, tmp_path: Path) -> None:
     assert len(squares) == 4 * 4 - 3 * 2, "every pair but those of one knob"
     assert "P2: deliver m2 from P1" in "".join(filter(None, (each.text for each in squares)))
     assert "![What every two alternatives do together](map.svg)" in page.read_text("utf-8")
-    assert "| accepts | anything | violates fifo in 3 actions, at (2, 2); right over the fifo channel |" in (
+    assert "| anything | violates fifo in 3 actions, at (2, 2); right over the fifo channel, up to (2, 3) |" in (
         page.read_text("utf-8")
     )
     shown = crownless("knobs", OWN, "--workers", 1, "--show", "accepts: anything")
@@ -111,6 +113,31 @@ def test_the_command_reports_it(crownless: Crownless, tmp_path: Path) -> None:
     assert next(row["combination"] for row in table if row["outcome"] == "right") == "as published"
     assert "  P2: deliver m2 from P1" in shown.out.splitlines()
     assert (facts["combinations"], facts["outcomes"]["right"], facts["islands"]) == (8, 3, [2, 1])
+
+
+def test_any_verb_takes_a_combination(crownless: Crownless) -> None:
+    answer = crownless("check", f"{OWN}[accepts: anything]")
+    assert answer.code == 1
+    assert answer.out.startswith(f"{OWN}[accepts: anything] violates fifo")
+    assert protocol_named("rst[receiver counts: no, guard: exactly one less from the sender]").promises == "causal"
+    for name, said in {
+        "guard: nothng": "unknown alternative of guard 'nothng'; did you mean 'nothing'?",
+        "gard: nothing": "unknown knob 'gard'; did you mean 'guard'?",
+    }.items():
+        refused = crownless("check", f"rst[{name}]")
+        assert (refused.code, said in refused.err) == (2, True)
+
+
+def test_a_combination_whose_code_fails_is_wrong(crownless: Crownless) -> None:
+    fails = {"the next": FifoByKnobs.knobs["accepts"]["the next"], "fails": lambda self, delivered, number: number[0]}
+    kind = type("Fails", (FifoByKnobs,), {"knobs": {"accepts": fails}})
+    found = cr.knobs(kind)
+    decision = found["accepts: fails"]
+    assert (found.published.outcome, decision.outcome, decision.violated) == ("right", "violated", "fails")
+    assert "'int' object is not subscriptable" in decision.said
+    first = type("Fails", (FifoByKnobs,), {"knobs": {"accepts": dict(reversed(fails.items()))}})
+    with pytest.raises(cr.BadInput, match="not subscriptable"):
+        cr.knobs(first)
 
 
 def test_a_table_resumes(tmp_path: Path) -> None:
@@ -164,6 +191,7 @@ class TestBadKnobs:
             ({"number": {"zero": 0, "one": 1}}, "zero is int, and no function"),
             ({"number": {"a": lambda self, sent: sent, "b": lambda self: 0}}, "b takes (self)"),
             ({"none_such": {"a": lambda self: 0, "b": lambda self: 1}}, "none_such is not a method"),
+            ({"number": {"a\n|b": lambda self, sent: sent, "b": lambda self, sent: 0}}, r"the alternative 'a\n|b'"),
             ({"promises": {"a": lambda self: 0, "b": lambda self: 1}}, "promises is not a method"),
         ],
     )
@@ -203,6 +231,7 @@ def test_increment_before_sending_is_found_to_be_the_same_protocol(of_rst: KnobM
     assert before.proved
     assert before.row["optimal"] == "proved", "what is safe and waits for nothing else is one protocol"
     assert before.row["generates"] == of_rst.published.row["generates"]
+    assert before.row["behavior"] == of_rst.published.row["behavior"]
     for name in ("sender counts: before sending", "guard: exactly one less from the sender"):
         assert named(of_rst, name).outcome == "violated"
 
@@ -264,6 +293,24 @@ def test_different_functions_differ() -> None:
     again = functions_of(Combination(kinds, knobs_of(kinds), (0, 0, 0)).protocol)
     assert again == texts[0], "names of bound variables do not count"
     assert functions_of(FifoByKnobs) is None, "its code does not run on terms"
+
+
+# -- equal behavior ----------------------------------------------------------------------------------------------------
+
+
+def behavior(name: str, n: int = 3, m: int = 3) -> str | None:
+    return behavior_of(Check(protocol_named(name), n, m).resolve().system())
+
+
+def test_what_the_application_cannot_tell_apart_behaves_alike() -> None:
+    assert behavior("rst") == behavior("ses") == behavior("rst-before"), "none waits longer than causal order demands"
+    assert behavior("buffer", 2, 3) == behavior("buffer[acknowledgement ends: all waits]", 2, 3)
+
+
+def test_what_waits_longer_behaves_otherwise() -> None:
+    """It sends the same, and may deliver later."""
+    assert behavior("buffer") != behavior("rst")
+    assert behavior("rst", 2, 2) != behavior("rst[guard: nothing]", 2, 2)
 
 
 def test_bundled_protocols_are_taken_apart() -> None:

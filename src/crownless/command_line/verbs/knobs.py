@@ -17,6 +17,7 @@ from crownless.impl.protocol import default_bound, promised_orders
 from crownless.impl.variants.knobs import class_with_knobs, combination_named, knobs_of
 from crownless.pipeline.knobs import decide_one, knob_map, write_table
 from crownless.pipeline.sweeps import Where
+from crownless.proofs.knobs.deciding import FAILS
 from crownless.proofs.knobs.drawing import in_svg
 from crownless.proofs.knobs.knob_map import Decision, KnobMap
 from crownless.proofs.knobs.prices import MESSAGES, PROCESSES
@@ -148,7 +149,7 @@ def _show(decision: Decision, *, as_json: bool) -> int:
     if decision.row.get("unproved"):
         print_line(f"not proved: {decision.row['unproved']}")
     if decision.row.get("stamp") is not None:
-        print_line(", ".join(f"{heading} {price}" for heading, price in zip(PRICES, _price(decision), strict=True)))
+        print_line(", ".join(f"{heading} {price}" for heading, price in zip(PRICES, decision.prices, strict=True)))
     return code
 
 
@@ -171,7 +172,12 @@ def _print(found: KnobMap) -> None:
     for each in found.contradictions:
         print_line(f"a fault of this tool: proved and refuted: {each.combination.name}: {each.said}")
     violated = [pair for pair in found.outcomes.most_common() if pair[0] not in ("right", "unknown")]
-    counts = [f"{number:,} violate{'s' * (number == 1)} {name}" for name, number in violated]
+    counts = [
+        f"{number:,} {'fails' if number == 1 else 'fail'}"
+        if name == FAILS
+        else f"{number:,} violate{'s' * (number == 1)} {name}"
+        for name, number in violated
+    ]
     print_line("; ".join([found.headline, *counts]))
 
 
@@ -205,12 +211,14 @@ def _print_families(found: KnobMap) -> None:
             family.generates,
             f"{len(family.decisions):,}",
             *[f"{family.proved:,}"] * found.has_proofs,
-            *_price(cheapest)[:2],
+            *cheapest.prices[:2],
             cheapest.combination.name,
         )
     rows.print()
     sizes = [len(island) for island in found.islands]
     print_line(PRICED)
+    if found.alike:
+        print_line(found.alike)
     listed = ", ".join(map(str, sizes[:LISTED])) + " …" * (len(sizes) > LISTED)
     print_line(f"changing one knob at a time, the right ones form {some(len(sizes), 'island')}, of {listed}")
     if len(found.right) <= LISTED:
@@ -245,12 +253,7 @@ def _print_finds(found: KnobMap) -> None:
     print_line(f"generate all that the order admits, up to ({n}, {m}), and cost less than as published:")
     rows = Rows(*PRICES, "proved", "combination", right=PRICES)
     for each in [*finds[:LISTED], found.published]:
-        rows.add_row(*_price(each), "yes" if each.proved else "no", each.combination.name)
+        rows.add_row(*each.prices, "yes" if each.proved else "no", each.combination.name)
     rows.print()
     if len(finds) > LISTED:
         print_line(f"the cheapest {LISTED} of {len(finds):,}; all in the table that --out FOLDER writes")
-
-
-def _price(decision: Decision) -> list[str]:
-    prices = [decision.row.get(name) for name in ("control", "stamp", "state", "work")]
-    return ["–" if price is None else f"{price:g}" for price in prices]

@@ -56,10 +56,9 @@ def _alone(found: KnobMap) -> Iterator[str]:
     yield ""
     yield "| knob | alternative | verdict | shortest run |"
     yield "|---|---|---|---|"
-    yield f"| | as published | {_over(found.published)} | {'<br>'.join(found.published.run)} |"
+    yield row("", "as published", _over(found.published), "<br>".join(found.published.run))
     for knob, name, decision in found.alone():
-        run = "<br>".join(decision.run)
-        yield f"| {knob.name} | {name} | {_over(decision)} | {run} |"
+        yield row(knob.name, name, _over(decision), "<br>".join(decision.run))
     idle = found.never_matter()
     if idle:
         yield ""
@@ -80,12 +79,14 @@ def _families(found: KnobMap) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|"
     for family in found.families:
         cheapest = family.cheapest
-        counts = f"{len(family.decisions):,} | {family.proved:,}"
-        yield f"| {family.generates} | {counts} | {cheapest.combination.name} | {_price(cheapest)} |"
+        counts = f"{len(family.decisions):,}", f"{family.proved:,}"
+        yield row(family.generates, *counts, cheapest.combination.name, *cheapest.prices)
     sizes = [len(island) for island in found.islands]
     yield ""
     listed = ", ".join(map(str, sizes))
     yield f"Changing one knob at a time, the right ones form {some(len(sizes), 'island')}, of {listed} combinations."
+    if found.alike:
+        yield from ("", f"{found.alike[0].upper()}{found.alike[1:]}.")
 
 
 def _pairs(found: KnobMap, what: str, pairs: Iterable[tuple[Decision, Decision, Decision]]) -> Iterator[str]:
@@ -97,7 +98,7 @@ def _pairs(found: KnobMap, what: str, pairs: Iterable[tuple[Decision, Decision, 
     yield "| together | verdict | apart |"
     yield "|---|---|---|"
     for one, other, both in listed:
-        yield f"| {both.combination.name} | {both.said} | {one.said}; {other.said} |"
+        yield row(both.combination.name, both.said, f"{one.said}; {other.said}")
 
 
 def _finds(found: KnobMap) -> Iterator[str]:
@@ -111,7 +112,7 @@ def _finds(found: KnobMap) -> Iterator[str]:
     yield "| combination | verdict | control packets | numbers on a message | kept | work | weakest channel |"
     yield "|---|---|---|---|---|---|---|"
     for each in [*finds[:LISTED], found.published]:
-        yield f"| {each.combination.name} | {each.said} | {_price(each)} | {each.row.get('weakest_channel')} |"
+        yield row(each.combination.name, each.said, *each.prices, each.row.get("weakest_channel"))
     if len(finds) > LISTED:
         yield ""
         left_out = "A combination is left out if another one changes less and costs no more."
@@ -130,9 +131,9 @@ def _unproved(found: KnobMap) -> Iterator[str]:
     yield "| why | combinations | such as |"
     yield "|---|---|---|"
     for reason, decisions in sorted(reasons.items(), key=lambda each: -len(each[1])):
-        yield f"| {reason} | {len(decisions):,} | {decisions[0].combination.name} |"
+        yield row(reason, f"{len(decisions):,}", decisions[0].combination.name)
 
 
-def _price(decision: Decision) -> str:
-    prices = [decision.row.get(name) for name in ("control", "stamp", "state", "work")]
-    return " | ".join("–" if price is None else f"{price:g}" for price in prices)
+def row(*cells: object) -> str:
+    """A line of a table."""
+    return f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in cells)} |"
