@@ -11,13 +11,14 @@ from crownless.impl.protocol_validation import WrongMachine, check_class, machin
 from crownless.impl.registry import PROTOCOLS, is_bundled, name_of, protocol_named, qualified_name_of
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.system.clocks import Clocks
-from crownless.model_check.system.monitors import Monitor, monitors_of
+from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.properties import (
     AT_ONE_RECEIVER,
     LIVE,
     SOMETIMES,
     Property,
     default_orders,
+    monitors_of,
     not_promised,
     properties_of,
 )

@@ -18,15 +18,22 @@ from llvmlite import ir
 from numba import config, njit
 from numba.core import cgutils, event, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
 
 #: True if Numba is configured to compile nothing.
 NOT_COMPILED = bool(vars(config)["DISABLE_JIT"])
 if NOT_COMPILED:  # the hash functions overflow on purpose, which NumPy's scalars warn of
     warnings.filterwarnings("ignore", "overflow encountered in scalar", RuntimeWarning, "crownless")
 
-#: The folders of the package that have kernels.
-KERNELS = ("model_check/native", "oracle/logs", "oracle/log_orders", "pipeline/exploration", "pipeline/logs")
+#: The folders and files of the package that have kernels.
+KERNELS = (
+    "model_check/native",
+    "model_check/system/open_points.py",
+    "oracle/logs",
+    "oracle/log_orders",
+    "pipeline/exploration",
+    "pipeline/logs",
+)
 #: How Numba compiles a function; types are lost on the way.
 Decorator = Callable[[Any], Any]
 
@@ -50,7 +57,8 @@ def sources() -> str:
     """
     package, digest = Path(__file__).parents[2], hashlib.sha256()
     for folder in KERNELS:
-        for file in sorted((package / folder).glob("*.py")):
+        where = package / folder
+        for file in [where] if where.is_file() else sorted(where.glob("*.py")):
             digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
 
@@ -77,6 +85,11 @@ def _by_numba(**options: Any) -> Decorator:
 #: Without Numba's reference counts, which would dominate the cost: nothing here allocates an array.
 compiled = _by_numba(_nrt=False)
 inlined = _by_numba(inline="always")
+
+
+def callable_from_kernels(function: Any) -> None:
+    """Lets kernels call a plain function, which is compiled with them."""
+    register_jitable(_nrt=False)(function)
 
 
 def _fetch(typingctx: Any, array: Any, place: Any) -> Any:

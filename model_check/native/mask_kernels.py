@@ -42,7 +42,10 @@ class Universe(NamedTuple):
     sends_first: bool  #: true if a message must be sent before it is delivered
     fifo: int  #: the bits of the properties
     causal: int
-    synchronous: int
+    #: For `point_kernels`: the order, in `open_points`, its bit, and room for two rows.
+    order: int = 0
+    broken: int = 0
+    rows: Any = np.zeros((2, 1), np.int64)
 
 
 class Pool(NamedTuple):

@@ -15,10 +15,11 @@ import numpy as np
 
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Workload
-from crownless.model_check.system.monitors import Crowns, DeliveryMonitor, FifoAndCausal, Monitor, Observation
+from crownless.model_check.system.monitors import DeliveryMonitor, FifoAndCausal, Monitor, Observation
+from crownless.model_check.system.open_points import OpenPoints
 from crownless.spec.computation import Message
 
-from . import crown_kernels, kernels, mask_kernels
+from . import kernels, mask_kernels, point_kernels
 from .columns import Column, Map
 
 #: The number of steps computed at a time, and the words of memory that they may use meanwhile.
@@ -153,7 +154,7 @@ class PlainMonitorStates(MonitorStates):
 
 
 class MaskMonitorStates(MonitorStates):
-    """Monitor states with compiled steps, by `mask_kernels` or `crown_kernels`: each a stretch of a pool of words."""
+    """Monitor states with compiled steps, by `mask_kernels` or `point_kernels`: each a stretch of a pool of words."""
 
     commute = True
     KINDS = {"hand": mask_kernels.HAND, "send": mask_kernels.SEND, "deliver": mask_kernels.DELIVER}
@@ -341,15 +342,26 @@ def monitor_states_for(monitors: Sequence[Monitor], workload: Workload, bit: dic
     deliveries, *others = monitors
     assert isinstance(deliveries, DeliveryMonitor)
     orders = next((monitor for monitor in others if isinstance(monitor, FifoAndCausal)), None)
-    crowns = [monitor for monitor in others if isinstance(monitor, Crowns)]
-    rest = [monitor for monitor in others if monitor is not orders and monitor not in crowns]
+    most = workload.messages * (1 + max((len(message.receivers) for message in workload.universe()), default=0))
+    compiled = most <= point_kernels.MOST_POINTS
+    by_points = [monitor for monitor in others if isinstance(monitor, OpenPoints) and compiled]
+    rest = [monitor for monitor in others if monitor is not orders and monitor not in by_points]
     if any(count > MOST_COPIES for count in accumulate(len(message.receivers) for message in workload.universe())):
         return PlainMonitorStates(monitors, bit)
     universe = universe_of(workload, deliveries, orders, bit)
     states: MonitorStates = MaskMonitorStates(workload, universe, mask_kernels)
-    if crowns:
-        states = PairedMonitorStates(states, MaskMonitorStates(workload, universe, crown_kernels))
+    for monitor in by_points:
+        states = PairedMonitorStates(states, _by_points(monitor, workload, universe, bit))
     return PairedMonitorStates(states, PlainMonitorStates(rest, bit)) if rest else states
+
+
+def _by_points(
+    monitor: OpenPoints, workload: Workload, universe: mask_kernels.Universe, bit: dict[str, int]
+) -> MonitorStates:
+    head, entry, _ = point_kernels.sizes(universe)
+    rows = np.zeros((2, head + entry * (workload.messages + 1)), np.int64)
+    of_order = universe._replace(order=monitor.order, broken=bit[monitor.watches[0]], rows=rows)
+    return MaskMonitorStates(workload, of_order, point_kernels)
 
 
 def universe_of(
@@ -377,5 +389,4 @@ def universe_of(
         deliveries.sends_before_delivery,
         bit.get("fifo", 0),
         bit.get("causal", 0),
-        bit.get("synchronous", 0),
     )

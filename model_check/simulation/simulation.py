@@ -40,7 +40,8 @@ from typing import Any, NamedTuple
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, promised_orders
 from crownless.model_check.system.machine_calls import MOST_INTERNAL, MachineCalls, without_end
-from crownless.model_check.system.monitors import Observation, monitors_of
+from crownless.model_check.system.monitors import Observation
+from crownless.model_check.system.properties import monitors_of
 from crownless.runtime.ending import look
 from crownless.spec.computation import Message
 

@@ -13,7 +13,6 @@ from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.renaming import Renaming
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Message
@@ -219,89 +218,6 @@ class FifoAndCausal(Monitor):
         return (undelivered, *renaming.vector(known), *messages, *pasts)
 
 
-class Crowns(Monitor):
-    """Synchronous order, in the reading `pending`: violated as soon as no completion is free of crowns.
-
-    Messages are drawn as points; each line orders the points of its events, and a cycle of points is a crown. An
-    event of message v on a line puts v after all points on that line. An event still to come will do the same, so a
-    cycle through such events cannot be avoided any more. Only an unfinished message can still come after another, so
-    only these and their order need be remembered. Events may come in any order, even a delivery before its send
-    (Murty & Garg).
-
-    Monitor state: for each process, the unfinished messages at or before the last point of its line, and that point
-    itself if unfinished; for each unfinished message, those before it; the events that they still expect (a send as
-    receiver -1); and the finished messages, whose events do not count again.
-    """
-
-    watches = ("synchronous",)
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    def initial(self) -> MonitorState:
-        return (frozenset(),) * self.n, (None,) * self.n, frozenset(), frozenset(), frozenset()
-
-    def encode(self, observation: Observation) -> Observation | None:
-        return None if observation.kind == "hand" else observation
-
-    def observe(self, monitor_state: Any, code: Observation) -> tuple[MonitorState, tuple[str, ...]]:
-        kind, p, v = code
-        lines, last, known, expected, finished = monitor_state
-        before: dict[Message, frozenset[Message]] = dict(known)
-        if v not in before and v not in finished:
-            before[v] = frozenset()
-            expected = expected | {(v, q) for q in (-1, *v.receivers)}
-        event = (v, -1 if kind == "send" else p)
-        if event not in expected:
-            return monitor_state, ()  # `DeliveryMonitor` reports second deliveries
-        expected = expected - {event}
-        if last[p] != v:
-            gained = lines[p] - {v}
-            before = {w: (some | gained) - {w} if w == v or v in some else some for w, some in before.items()}
-            lines = tuple(line | gained if v in line else line for line in lines)
-        lines = (*lines[:p], before[v] | {v}, *lines[p + 1 :])
-        last = (*last[:p], v, *last[p + 1 :])
-        if not any(message == v for message, _ in expected):
-            finished = finished | {v}
-            before = {w: some - {v} for w, some in before.items() if w != v}
-            lines = tuple(line - {v} for line in lines)
-            last = tuple(None if m == v else m for m in last)
-        broken = ("synchronous",) if self._no_way_out(lines, last, before, expected) else ()
-        return (lines, last, frozenset(before.items()), expected, finished), broken
-
-    def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
-        lines, last, known, expected, finished = monitor_state
-        return (
-            renaming.vector([renaming.messages(line) for line in lines]),
-            renaming.vector([None if v is None else renaming.message(v) for v in last]),
-            frozenset((renaming.message(v), renaming.messages(some)) for v, some in known),
-            frozenset((renaming.message(v), -1 if q == -1 else renaming.image[q]) for v, q in expected),
-            renaming.messages(finished),
-        )
-
-    def _no_way_out(
-        self,
-        lines: tuple[frozenset[Message], ...],
-        last: tuple[Message | None, ...],
-        before: dict[Message, frozenset[Message]],
-        expected: frozenset[tuple[Message, int]],
-    ) -> bool:
-        """True if the unfinished messages form a cycle, once the expected events are at the ends of their lines."""
-        will_be_before = {v: set(some) for v, some in before.items()}
-        for v, q in expected:
-            place = v.sender if q == -1 else q
-            if v in lines[place] and last[place] != v:
-                return True  # it was on this line before, with other points since
-            will_be_before[v] |= lines[place] - {v}
-        left = set(before)
-        while left:
-            first = [v for v in left if not will_be_before[v] & left]
-            if not first:
-                return True
-            left.difference_update(first)
-        return False
-
-
 class TotalOrder(Monitor):
     """Total order, in the reading `pending`: what a process has yet to deliver comes after all that it has delivered.
 
@@ -410,21 +326,3 @@ def keeps(lines: Lines, order: str) -> bool:
     except BadInput:
         return False
     return decide(computation, order, "pending").kept
-
-
-def monitors_of(machine: ProtocolMachine, orders: Iterable[str]) -> list[Monitor]:
-    """The monitor of deliveries, and the smallest monitors that together watch these orders in runs of this protocol.
-
-    If events may be undone, the whole computation must be remembered.
-    """
-    n, at, early = machine.n, machine.ordered_at, not machine.sends_before_delivery
-    wanted = [order for order in orders if order != "asynchronous"]
-    monitors: list[Monitor] = [DeliveryMonitor(sends_before_delivery=not early)]
-    if not (early or machine.rolls_back) and {"fifo", "causal"} & set(wanted):
-        monitors.append(FifoAndCausal(n, at))
-    if "synchronous" in wanted and not machine.rolls_back:
-        monitors.append(Crowns(n))
-    if "total" in wanted and not machine.rolls_back:
-        monitors.append(TotalOrder(n))
-    monitored = {name for monitor in monitors for name in monitor.watches}
-    return [*monitors, *(History(n, order) for order in wanted if order not in monitored)]

@@ -1,4 +1,4 @@
-"""The properties that a check decides, each with its kind and its meaning.
+"""The properties that a check decides, each with its kind and its meaning; and the monitors that watch them.
 
 - `always`: holds at every step of every run within the bound;
 - `live`: holds of every run that goes on to its end. A run may end in a state where only optional actions are enabled:
@@ -13,6 +13,10 @@ from typing import Literal, NamedTuple
 from crownless.impl.protocol import PROMISES, ProtocolMachine, promised_orders
 from crownless.spec.clocks import Clock
 from crownless.spec.orders import WITH_TOTAL, weaker
+
+from . import open_points
+from .monitors import DeliveryMonitor, FifoAndCausal, History, Monitor, TotalOrder
+from .open_points import OpenPoints
 
 Kind = Literal["always", "live", "sometimes"]
 
@@ -113,3 +117,21 @@ def not_promised(machine: type[ProtocolMachine]) -> set[str]:
     if promised.issuperset((DELIVERS_ALL.name, NEVER_BLOCKS.name)):
         promised.add(COMPLETES.name)
     return {*PROMISES, COMPLETES.name} - promised
+
+
+def monitors_of(machine: ProtocolMachine, orders: Iterable[str]) -> list[Monitor]:
+    """The monitor of deliveries, and the smallest monitors that together watch these orders in runs of this protocol.
+
+    If events may be undone, the whole computation must be remembered.
+    """
+    n, early = machine.n, not machine.sends_before_delivery
+    wanted = [order for order in orders if order != "asynchronous"]
+    monitors: list[Monitor] = [DeliveryMonitor(sends_before_delivery=not early)]
+    if not machine.rolls_back:
+        if not early and {"fifo", "causal"} & set(wanted):
+            monitors.append(FifoAndCausal(n, machine.ordered_at))
+        monitors += [OpenPoints(n, order) for order in open_points.ORDERS if order in wanted]
+        if "total" in wanted:
+            monitors.append(TotalOrder(n))
+    monitored = {name for monitor in monitors for name in monitor.watches}
+    return [*monitors, *(History(n, order) for order in wanted if order not in monitored)]

@@ -16,7 +16,8 @@ from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.search.engines import engine_for
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.system.exploration import Exploration
-from crownless.model_check.system.monitors import Monitor, monitors_of
+from crownless.model_check.system.monitors import Monitor
+from crownless.model_check.system.properties import monitors_of
 from crownless.model_check.system.system import System
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput

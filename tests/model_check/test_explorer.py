@@ -21,7 +21,8 @@ from crownless.model_check.check.request import Check
 from crownless.model_check.search.engines import NATIVE_CHANNELS
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.system.exploration import Exploration
-from crownless.model_check.system.monitors import Crowns, DeliveryMonitor, FifoAndCausal, History, Monitor
+from crownless.model_check.system.monitors import DeliveryMonitor, FifoAndCausal, History, Monitor
+from crownless.model_check.system.open_points import OpenPoints
 from crownless.model_check.system.system import System
 from crownless.runtime.ending import Limits
 from crownless.spec import notation
@@ -73,9 +74,9 @@ def test_the_counts_do_not_depend_on_the_monitors(protocol: str, channel: str) -
     n, messages = bound(protocol, *((2, 2) if channel == "duplicating" else (3, 2)), channel)
     kind = PROTOCOLS[protocol]
     alone = explored(kind, channel, n, messages)
-    monitored: list[list[Monitor]] = [[Crowns(n)], [History(n, "n-n")]]
+    monitored: list[list[Monitor]] = [[OpenPoints(n, "synchronous")], [History(n, "n-n")]]
     if kind.sends_before_delivery:
-        monitored += [[FifoAndCausal(n)], [FifoAndCausal(n), Crowns(n)]]
+        monitored += [[FifoAndCausal(n)], [FifoAndCausal(n), OpenPoints(n, "synchronous")]]
     for monitors in monitored if (protocol, channel) != ("murty-garg", "duplicating") else monitored[:1]:
         found = explored(kind, channel, n, messages, *monitors)
         assert counts(found) == counts(alone)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from itertools import chain, permutations
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -16,9 +18,9 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.search.explorer import explore
+from crownless.model_check.system import open_points
 from crownless.model_check.system.clocks import Clocks
 from crownless.model_check.system.monitors import (
-    Crowns,
     DeliveryMonitor,
     FifoAndCausal,
     History,
@@ -27,11 +29,12 @@ from crownless.model_check.system.monitors import (
     TotalOrder,
     keeps,
 )
+from crownless.model_check.system.open_points import OpenPoints
 from crownless.model_check.system.system import MonitorState, State, System
 from crownless.spec import by_search, library, notation
 from crownless.spec.clocks import LamportClock, VectorClock
 from crownless.spec.computation import Computation, Message
-from crownless.spec.orders import ORDERS, causal, fifo, synchronous, total
+from crownless.spec.orders import ORDERS, causal, fifo, total
 
 #: What a monitor has reported on the way to a node.
 Reported = frozenset[str]
@@ -125,10 +128,13 @@ def test_fifo_and_causal_reports_what_history_reports_at_every_node(protocol: st
     assert nodes > 3
 
 
+@pytest.mark.parametrize("order", open_points.ORDERS)
 @pytest.mark.parametrize(("protocol", "channel", "workload"), EXPLORED)
-def test_crowns_reports_what_history_reports_at_every_node(protocol: str, channel: str, workload: str) -> None:
+def test_open_points_report_what_history_reports_at_every_node(
+    protocol: str, channel: str, workload: str, order: str
+) -> None:
     """History waits with its judgement while a message is delivered and not yet sent."""
-    system = system_of(protocol, channel, workload, lambda n: [Crowns(n), History(n, "synchronous")])
+    system = system_of(protocol, channel, workload, lambda n: [OpenPoints(n, order), History(n, order)])
     judged = 0
     for _, monitor_state, (compact, whole) in walk(system):
         assert whole <= compact
@@ -212,13 +218,18 @@ def computation_of(n: int, happened: Sequence[Observation]) -> Computation:
 
 
 def reported_by(monitor: Monitor, happened: Sequence[Observation]) -> list[Reported]:
-    """What the monitor has reported so far, after each event."""
+    """What the monitor has reported so far, after each event. Each message is handed over before its first one."""
     monitor_state, reported, after = monitor.initial(), frozenset[str](), []
+    handed = {observation.message for observation in happened if observation.kind == "hand"}
     for observation in happened:
-        code = monitor.encode(observation)
-        if code is not None:
-            monitor_state, names = monitor.observe(monitor_state, code)
-            reported |= set(names)
+        message = observation.message
+        before = [] if message in handed else [Observation("hand", message.sender, message)]
+        handed.add(message)
+        for each in (*before, observation):
+            code = monitor.encode(each)
+            if code is not None:
+                monitor_state, names = monitor.observe(monitor_state, code)
+                reported |= set(names)
         after.append(reported)
     return after
 
@@ -283,10 +294,91 @@ def test_history_waits_with_its_judgement_until_all_that_is_delivered_is_sent(
 
 
 @given(sequences(self_sends=False, early=True, again=["send", "deliver"]))
-def test_crowns_reports_a_crown_exactly_as_soon_as_it_cannot_be_avoided(run: tuple[int, list[Observation]]) -> None:
+def test_open_points_report_a_crown_exactly_as_soon_as_it_cannot_be_avoided(run: tuple[int, list[Observation]]) -> None:
     n, happened = run
-    for length, reported in enumerate(reported_by(Crowns(n), happened), 1):
+    for length, reported in enumerate(reported_by(OpenPoints(n, "synchronous"), happened), 1):
         assert bool(reported) != crown_can_be_avoided(n, happened[:length])
+
+
+@pytest.mark.parametrize("order", open_points.ORDERS)
+@given(sequences(again=["deliver"]))
+def test_open_points_report_exactly_what_a_search_by_definition_finds_broken(
+    order: str, run: tuple[int, list[Observation]]
+) -> None:
+    n, happened = run
+    for length, reported in enumerate(reported_by(OpenPoints(n, order), happened), 1):
+        assert bool(reported) != by_search.keeps(computation_of(n, happened[:length]), order, pending=True)
+
+
+def a_long_run(seed: int) -> tuple[int, list[Observation]]:
+    """Up to nine messages, most of them delivered soon after the send, so that long ones come to be forgotten."""
+    random = Random(seed)
+    n, open_copies, happened = random.randint(2, 4), list[Observation](), list[Observation]()
+    sent, most = 0, random.randint(4, 9)
+    while sent < most or open_copies:
+        if sent < most and (not open_copies or random.random() < 0.5):
+            sent += 1
+            sender, many = random.randrange(n), random.choice((1, 1, 1, 2))
+            receivers = random.sample([q for q in range(n) if q != sender], min(many, n - 1))
+            message = Message(f"m{sent}", sender, tuple(sorted(receivers)))
+            happened.append(sends(message))
+            open_copies += [Observation("deliver", q, message) for q in message.receivers]
+        else:
+            happened.append(open_copies.pop(random.randrange(-min(3, len(open_copies)), 0)))
+    return n, happened
+
+
+@pytest.mark.parametrize("order", open_points.ORDERS)
+def test_open_points_report_what_the_spec_finds_broken_in_long_runs(order: str) -> None:
+    """What is forgotten never matters later."""
+    for seed in range(1000):
+        n, happened = a_long_run(seed)
+        for length, reported in enumerate(reported_by(OpenPoints(n, order), happened), 1):
+            lines = tuple(map(tuple, lines_of(n, happened[:length])))
+            assert bool(reported) != keeps(lines, order), (seed, length)
+            if reported:
+                break
+
+
+@pytest.mark.parametrize("order", open_points.ORDERS)
+@given(sequences(early=True), st.randoms())
+def test_the_open_points_do_not_depend_on_the_order_of_events_at_different_processes(
+    order: str, run: tuple[int, list[Observation]], random: Random
+) -> None:
+    """Sleep sets rely on it."""
+    n, happened = run
+    happened = list(chain.from_iterable(with_handing(happened)))
+    monitor = OpenPoints(n, order)
+    assert after_all(monitor, happened) == after_all(monitor, reordered(happened, random))
+
+
+def with_handing(happened: Sequence[Observation]) -> Iterator[list[Observation]]:
+    """Each message is handed over before its first event."""
+    handed = set[Message]()
+    for observation in happened:
+        message = observation.message
+        yield [observation] if message in handed else [Observation("hand", message.sender, message), observation]
+        handed.add(message)
+
+
+def reordered(happened: Sequence[Observation], random: Random) -> list[Observation]:
+    """The same events in another order, the same at each process, each delivery after the message is handed over."""
+    left, after, handed = list(happened), list[Observation](), set[Message]()
+    while left:
+        first = {event.process: event for event in reversed(left)}
+        possible = [event for event in first.values() if event.kind == "hand" or event.message in handed]
+        event = random.choice(sorted(possible))
+        left.remove(event)
+        after.append(event)
+        handed.add(event.message)
+    return after
+
+
+def after_all(monitor: Monitor, happened: Sequence[Observation]) -> Hashable:
+    monitor_state: Hashable = monitor.initial()
+    for observation in happened:
+        monitor_state, _ = monitor.observe(monitor_state, monitor.encode(observation))
+    return monitor_state
 
 
 @given(sequences(again=["deliver"]))
@@ -301,13 +393,6 @@ def test_total_order_reports_exactly_what_a_search_by_definition_finds_broken(
         c = computation_of(n, happened[:length])
         assert bool(reported) != total(c, "pending").kept
         assert bool(reported) != by_search.keeps(c, "total", pending=True)
-
-
-@given(sequences(again=["deliver"]))
-def test_crowns_reports_exactly_what_the_spec_finds_broken(run: tuple[int, list[Observation]]) -> None:
-    n, happened = run
-    for length, reported in enumerate(reported_by(Crowns(n), happened), 1):
-        assert bool(reported) != synchronous(computation_of(n, happened[:length]), "pending").kept
 
 
 @given(sequences(again=["deliver"]), st.data())
@@ -343,7 +428,7 @@ def test_a_delivery_where_the_message_was_not_sent_to_is_the_ledgers_business_al
     astray = [sends(A), Observation("deliver", 0, A)]
     assert reported_by(DeliveryMonitor(), [Observation("hand", 0, A), *astray])[-1] == {"delivers-once"}
     assert reported_by(FifoAndCausal(2), astray)[-1] == set()
-    assert reported_by(Crowns(2), astray)[-1] == set()
+    assert reported_by(OpenPoints(2, "synchronous"), astray)[-1] == set()
 
 
 def test_a_delivery_before_the_send_is_reported_where_none_may_be() -> None:
@@ -371,7 +456,7 @@ MONITORS: dict[str, Callable[[], Monitor]] = {
     "DeliveryMonitor": DeliveryMonitor,
     "DeliveryMonitor, deliveries after the send": lambda: DeliveryMonitor(sends_before_delivery=True),
     "FifoAndCausal": lambda: FifoAndCausal(3),
-    "Crowns": lambda: Crowns(3),
+    **{f"OpenPoints of {order}": partial(OpenPoints, 3, order) for order in open_points.ORDERS},
     "History of n-n": lambda: History(3, "n-n"),
     "Lamport's clocks": lambda: Clocks(3, LamportClock()),
     "vector clocks": lambda: Clocks(3, VectorClock()),
@@ -425,11 +510,12 @@ def test_the_smallest_monitors_that_watch_the_orders_are_chosen() -> None:
     deliveries = "DeliveryMonitor delivers-once"
     assert chosen() == chosen("asynchronous") == [deliveries]
     assert chosen("fifo") == chosen("fifo", "causal") == [deliveries, "FifoAndCausal fifo causal"]
-    assert chosen("synchronous") == [deliveries, "Crowns synchronous"]
+    assert chosen("synchronous") == [deliveries, "OpenPoints synchronous"]
     assert chosen("causal", "n-n", "synchronous") == [
         deliveries,
         "FifoAndCausal fifo causal",
-        "Crowns synchronous",
-        "History n-n",
+        "OpenPoints n-n",
+        "OpenPoints synchronous",
     ]
+    assert chosen("mailbox", sends_before_delivery=False) == [deliveries, "OpenPoints mailbox"]
     assert chosen("fifo", sends_before_delivery=False) == [deliveries, "History fifo"]

@@ -21,10 +21,11 @@ from crownless.model_check.native.monitor_states import (
     monitor_states_for,
 )
 from crownless.model_check.system.monitors import Monitor
+from crownless.model_check.system.open_points import ORDERS
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 
-NAMES = ("delivers-once", "fifo", "causal", "synchronous")
+NAMES = ("delivers-once", "fifo", "causal", *ORDERS)
 BIT = {name: 1 << k for k, name in enumerate(NAMES)}
 
 
@@ -116,6 +117,8 @@ def happenings(
         (("fifo", "causal"), True, None),
         (("fifo", "causal"), True, frozenset({0})),
         (("fifo", "causal", "synchronous"), True, None),
+        (ORDERS, True, None),
+        (ORDERS, False, None),
     ],
     ids=str,
 )

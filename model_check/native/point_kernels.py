@@ -1,0 +1,97 @@
+"""The monitor of mailbox, one-n, n-n and synchronous order, compiled by Numba from its definition.
+
+`system.open_points` defines it; a row of numbers there is a stretch of the pool of words here, with the same numbers.
+The monitor beside it, of `mask_kernels`, refuses events that happen to wrong processes, so none comes here.
+"""
+
+# The types of numbers here are Numba's, which mypy does not know.
+# mypy: disable-error-code="no-any-return, return-value, assignment"
+
+from typing import Any
+
+import numpy as np
+
+from crownless.model_check.system import open_points
+from crownless.model_check.system.open_points import HAND, happen
+from crownless.model_check.system.open_points import rename as rename_row
+
+from .compiled import callable_from_kernels, compiled
+from .mask_kernels import DELIVER, SEND, Pool, Universe, number_of
+from .mask_kernels import HAND as HANDED
+
+#: The events that these monitors heed, in their order in `mask_kernels`.
+HEEDED = (HANDED, SEND, DELIVER)
+#: The most points in a set.
+MOST_POINTS = 62
+
+for function in open_points.COMPILED:
+    callable_from_kernels(function)
+
+
+def sizes(universe: Universe) -> tuple[int, int, int]:
+    """Words of the empty monitor state, and per open message; and temporary words per open message."""
+    copies = max(np.diff(universe.first), default=0)
+    return 1 + 2 * universe.n, 3 + int(copies), 0
+
+
+@compiled
+def observe(
+    keys: Any, values: Any, pool: Pool, known: int, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
+) -> int:
+    """As `mask_kernels.observe`."""
+    content, row = pool.content, universe.rows[0]
+    for k in range(keys.shape[0]):
+        monitor_state = np.int64(keys[k] >> np.uint64(32))
+        code = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
+        start, begin = pool.offset[known], pool.offset[monitor_state]
+        length = pool.offset[monitor_state + 1] - begin
+        for w in range(length):
+            row[w] = np.int64(content[begin + w])
+        for o in range(starts[code], starts[code + 1]):
+            m, event = what[o], HAND
+            if kinds[o] != HANDED:
+                event = 0
+            if kinds[o] == DELIVER:
+                event = 1
+                while universe.receiver[universe.first[m] + event - 1] != whose[o]:
+                    event += 1
+            length = happen(
+                row,
+                length,
+                universe.n,
+                universe.order,
+                whose[o],
+                m,
+                event,
+                universe.sender,
+                universe.receiver,
+                universe.first,
+            )
+        for w in range(length):
+            content[start + w] = np.uint64(row[w])
+        after = number_of(start, start + length, pool, known)
+        known += after == known
+        values[k] = (after << 16) | (universe.broken if row[0] < 0 else 0)
+    return known
+
+
+@compiled
+def rename(
+    keys: Any, values: Any, pool: Pool, known: int, universe: Universe, images: Any, copies: Any, messages: Any
+) -> int:
+    """As `mask_kernels.rename`."""
+    content, row, renamed = pool.content, universe.rows[0], universe.rows[1]
+    for k in range(keys.shape[0]):
+        monitor_state = np.int64(keys[k] >> np.uint64(32))
+        q = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
+        start, begin = pool.offset[known], pool.offset[monitor_state]
+        length = pool.offset[monitor_state + 1] - begin
+        for w in range(length):
+            row[w] = np.int64(content[begin + w])
+        rename_row(row, length, universe.n, universe.order, universe.first, images[q], messages[q], copies[q], renamed)
+        for w in range(length):
+            content[start + w] = np.uint64(renamed[w])
+        after = number_of(start, start + length, pool, known)
+        known += after == known
+        values[k] = after
+    return known

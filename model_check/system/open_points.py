@@ -1,0 +1,316 @@
+"""The monitor of mailbox, one-n, n-n and synchronous order, which remembers no more than it must.
+
+These orders are kept iff some constraints on the *points* of a computation have no cycle (`spec.constraints`). The
+points of a message are its send and its receives; of synchronous order it is a single point. Besides happened-before,
+
+* mailbox order constrains the sends of messages to one process as their receives, those to come after the others,
+* one-n order the receives of messages from one process as their sends,
+* n-n order both, of any two messages: whenever sends are constrained so are the receives, and vice versa.
+
+A message is *open* from when it is handed over until nothing of it is to come. Only points of open messages, and what
+these come before, can ever come after something new. So it suffices to know the open points before each open point, and
+before the last event of each process. Of n-n order, where constraints have others for consequences, also messages that
+are no longer open are known, as long as an open point is before them.
+
+A monitor state is a row of numbers; this code runs on lists, and compiled on arrays (`native.point_kernels`):
+
+    the number of known messages, or -1 once the order is violated;
+    for each known message, in order of their numbers: its number; what is to come (bit 0 its send, bit k its k-th
+    receive);
+    for each process the points before its last event, and for each point the points before it, as bits;
+    for each process another set: for mailbox order, the sends of what it has received, for one-n order, the receives of
+    what it has sent, and what is before these; for synchronous order, the last point of its line.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from crownless.impl.renaming import Renaming
+from crownless.spec.computation import Message
+
+from .monitors import Monitor, MonitorState, Observation
+
+ORDERS = ("mailbox", "one-n", "n-n", "synchronous")
+MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(len(ORDERS))
+HAND, SEND = -1, 0
+
+
+def points_of(m: int, order: int, first: Any) -> int:
+    """How many points the message has."""
+    return 1 if order == SYNCHRONOUS else 1 + first[m + 1] - first[m]
+
+
+def entry_of(row: Any, m: int, order: int, first: Any) -> tuple[int, int]:
+    """The place of a message among the known ones, whether it is there or not, and its first point."""
+    i, point = 0, 0
+    while i < row[0] and row[1 + 2 * i] < m:
+        point += points_of(row[1 + 2 * i], order, first)
+        i += 1
+    return i, point
+
+
+def begin(row: Any, length: int, n: int, order: int, m: int, first: Any) -> int:
+    """Enters a message, all of it to come. Returns the length of the row."""
+    i, point = entry_of(row, m, order, first)
+    count, start = points_of(m, order, first), 1 + 2 * row[0]
+    place = start + n + point
+    for w in range(length - 1, start - 1, -1):
+        row[w + 2 if w < place else w + 2 + count] = row[w] & (1 << point) - 1 | row[w] >> point << point + count
+    for w in range(start - 1, 2 * i, -1):
+        row[w + 2] = row[w]
+    for k in range(count):
+        row[place + 2 + k] = 1 << point if k else 0
+    row[0] += 1
+    row[1 + 2 * i] = m
+    row[2 + 2 * i] = (2 << first[m + 1] - first[m]) - 1
+    return length + 2 + count
+
+
+def end(row: Any, length: int, n: int, order: int, i: int, point: int, first: Any) -> int:
+    """Forgets the i-th known message, whose first point this is. Returns the length of the row."""
+    count, start = points_of(row[1 + 2 * i], order, first), 1 + 2 * row[0]
+    place = start + n + point
+    for w in range(3 + 2 * i, start):
+        row[w - 2] = row[w]
+    for w in range(start, length):
+        bits = row[w] & (1 << point) - 1 | row[w] >> point + count << point
+        if w < place:
+            row[w - 2] = bits
+        elif w >= place + count:
+            row[w - 2 - count] = bits
+    row[0] -= 1
+    return length - 2 - count
+
+
+def happen(
+    row: Any, length: int, n: int, order: int, process: int, m: int, event: int, sender: Any, receiver: Any, first: Any
+) -> int:
+    """The message is handed over (-1), sent (0) or received by its `event`-th receiver, at this process. Returns the
+    length of the row.
+    """
+    if row[0] < 0:
+        return length
+    if event == HAND:
+        length = begin(row, length, n, order, m, first)
+        close(row, length, n, order, sender, receiver, first)
+        return length
+    i, point = entry_of(row, m, order, first)
+    if i == row[0] or row[1 + 2 * i] != m or not row[2 + 2 * i] >> event & 1:
+        return length  # it happens again, or was never handed over: `DeliveryMonitor` reports it
+    row[2 + 2 * i] ^= 1 << event
+    line, send = 1 + 2 * row[0] + process, 1 + 2 * row[0] + n + point
+    own = length - n + process
+    if order == SYNCHRONOUS:
+        row[line] |= row[send] | 1 << point
+        row[own] = 1 << point
+    else:
+        row[line] |= row[send + event] | 1 << point + event
+    if order == MAILBOX and event != SEND:
+        row[own] |= 1 << point
+    if order == ONE_N and event == SEND:
+        earlier = row[own]
+        for k in range(1, points_of(m, order, first)):
+            row[send + k] |= earlier
+            row[own] |= 1 << point + k
+    if close(row, length, n, order, sender, receiver, first):
+        row[0] = -1
+        return 1
+    if order == N_N:
+        return forget(row, length, n, first)
+    return length if row[2 + 2 * i] else end(row, length, n, order, i, point, first)
+
+
+def join(row: Any, place: int, bits: int) -> bool:
+    """Adds to a set; returns whether it had not all of them."""
+    more: bool = bits & ~row[place] != 0
+    if more:
+        row[place] |= bits
+    return more
+
+
+def close(row: Any, length: int, n: int, order: int, sender: Any, receiver: Any, first: Any) -> bool:
+    """Adds all that follows; returns whether there is a cycle."""
+    start = 1 + 2 * row[0]
+    points, others = length - start - 2 * n, length - n
+    more = True
+    while more:
+        more = False
+        point = 0
+        for i in range(row[0]):
+            m = row[1 + 2 * i]
+            send = start + n + point
+            for event in range(1 + first[m + 1] - first[m]):
+                if row[2 + 2 * i] >> event & 1:
+                    process = sender[m] if event == SEND else receiver[first[m] + event - 1]
+                    if order == SYNCHRONOUS:
+                        # What is to come on a line, after its last point, may be at that point.
+                        more |= join(row, send, row[start + process] & ~(row[others + process] & 1 << point))
+                    else:
+                        more |= join(row, send + event, row[start + process])
+                    if order == MAILBOX and event != SEND:
+                        more |= join(row, send, row[others + process])
+            if order == N_N:
+                more |= mirror(row, i, point, send, first)
+            point += points_of(m, order, first)
+        for place in range(start, length):
+            if place < others or order != SYNCHRONOUS:
+                for k in range(points):
+                    if row[place] >> k & 1:
+                        more |= join(row, place, row[start + n + k])
+    cycle = False
+    for k in range(points):
+        cycle |= row[start + n + k] >> k & 1 != 0
+    return cycle
+
+
+def mirror(row: Any, i: int, point: int, send: int, first: Any) -> bool:
+    """Constrains the send of the i-th known message as its receives, and these as that."""
+    more = False
+    m = row[1 + 2 * i]
+    other = 0
+    for j in range(row[0]):
+        copies = first[row[1 + 2 * j] + 1] - first[row[1 + 2 * j]]
+        receives = (1 << copies) - 1 << other + 1
+        if j != i:
+            for k in range(1, 1 + first[m + 1] - first[m]):
+                if row[send + k] & receives:
+                    more |= join(row, send, 1 << other)
+                if row[send] >> other & 1:
+                    more |= join(row, send + k, receives)
+        other += 1 + copies
+    return more
+
+
+def forget(row: Any, length: int, n: int, first: Any) -> int:
+    """Forgets the messages with no open point in or before them. Returns the length of the row."""
+    points, point = 0, 0
+    for i in range(row[0]):
+        count = points_of(row[1 + 2 * i], N_N, first)
+        if row[2 + 2 * i]:
+            points |= (1 << count) - 1 << point
+        point += count
+    i, point = row[0], point
+    while i:
+        i -= 1
+        count = points_of(row[1 + 2 * i], N_N, first)
+        point -= count
+        settled = not row[2 + 2 * i]
+        for k in range(count):
+            settled &= not row[1 + 2 * row[0] + n + point + k] & points
+        if settled:
+            length = end(row, length, n, N_N, i, point, first)
+            points = points & (1 << point) - 1 | points >> point + count << point
+    return length
+
+
+def rename(
+    row: Any, length: int, n: int, order: int, first: Any, image: Any, messages: Any, copies: Any, after: Any
+) -> None:
+    """Writes to `after` the same with process p called ``image[p]``, and messages and their copies renamed likewise."""
+    after[0] = row[0]
+    if row[0] < 0:
+        return
+    start = 1 + 2 * row[0]
+    points = length - start - 2 * n
+    for i in range(row[0]):
+        m, place = row[1 + 2 * i], 0
+        for j in range(row[0]):
+            place += messages[row[1 + 2 * j]] < messages[m]
+        after[1 + 2 * place] = messages[m]
+        after[2 + 2 * place] = row[2 + 2 * i] & 1
+        for c in range(first[m], first[m + 1]):
+            if row[2 + 2 * i] >> 1 + c - first[m] & 1:
+                after[2 + 2 * place] |= 2 << copies[c] - first[messages[m]]
+    for w in range(start, length):
+        after[w] = 0
+    for w in range(start, length):
+        to = w
+        if w < start + n:
+            to = start + image[w - start]
+        elif w < start + n + points:
+            to = start + n + renamed_point(row, w - start - n, order, first, messages, copies, after)
+        else:
+            to = length - n + image[w - length + n]
+        for k in range(points):
+            if row[w] >> k & 1:
+                after[to] |= 1 << renamed_point(row, k, order, first, messages, copies, after)
+
+
+def renamed_point(row: Any, point: int, order: int, first: Any, messages: Any, copies: Any, after: Any) -> int:
+    """The number of a point after the renaming."""
+    i, before = 0, 0
+    while before + points_of(row[1 + 2 * i], order, first) <= point:
+        before += points_of(row[1 + 2 * i], order, first)
+        i += 1
+    m = row[1 + 2 * i]
+    send = entry_of(after, messages[m], order, first)[1]
+    return send if point == before else send + 1 + copies[first[m] + point - before - 1] - first[messages[m]]
+
+
+#: What is compiled for the native engine, those first that others call.
+COMPILED = (points_of, entry_of, begin, end, join, mirror, close, forget, happen, renamed_point, rename)
+
+
+class OpenPoints(Monitor):
+    """One of these orders, in the reading `pending`: it is violated as soon as no completion keeps it.
+
+    Events may come in any order, even a delivery before its send (Murty & Garg).
+    """
+
+    def __init__(self, n: int, order: str) -> None:
+        self.n, self.order = n, ORDERS.index(order)
+        self.watches = (order,)
+        self._numbers: dict[Message, int] = {}
+        self._messages: list[Message] = []
+        self._sender: list[int] = []
+        self._receiver: list[int] = []
+        self._first = [0]
+        self._after: dict[Any, tuple[MonitorState, tuple[str, ...]]] = {}
+
+    def initial(self) -> MonitorState:
+        return (0,) * (1 + 2 * self.n)
+
+    def encode(self, observation: Observation) -> tuple[int, int, int] | None:
+        """(process, number of the message, which event)."""
+        kind, process, message = observation
+        m = self._number(message)
+        if kind == "hand":
+            return process, m, HAND
+        if kind == "send":
+            return process, m, SEND
+        return (process, m, 1 + message.receivers.index(process)) if process in message.receivers else None
+
+    def observe(self, monitor_state: Any, code: tuple[int, int, int]) -> tuple[MonitorState, tuple[str, ...]]:
+        known = self._after.get((monitor_state, code))
+        if known is None:
+            known = self._after[monitor_state, code] = self._observe(monitor_state, *code)
+        return known
+
+    def _observe(self, row: Sequence[int], process: int, m: int, event: int) -> tuple[MonitorState, tuple[str, ...]]:
+        copies = self._first[m + 1] - self._first[m]
+        after = [*row, *[0] * (3 + copies)]
+        where = self._sender, self._receiver, self._first
+        length = happen(after, len(row), self.n, self.order, process, m, event, *where)
+        return tuple(after[:length]), self.watches if after[0] < 0 else ()
+
+    def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
+        row, first = monitor_state, self._first
+        messages: dict[int, int] = {}
+        copies: dict[int, int] = {}
+        for m in row[1 : 1 + 2 * row[0] : 2]:
+            message = renaming.message(self._messages[m])
+            messages[m] = self._number(message)
+            for c in range(first[m], first[m + 1]):
+                copies[c] = first[messages[m]] + message.receivers.index(renaming.image[self._receiver[c]])
+        after = list(row)
+        rename(row, len(row), self.n, self.order, first, renaming.image, messages, copies, after)
+        return tuple(after)
+
+    def _number(self, message: Message) -> int:
+        number = self._numbers.setdefault(message, len(self._messages))
+        if number == len(self._messages):
+            self._messages.append(message)
+            self._sender.append(message.sender)
+            self._receiver += message.receivers
+            self._first.append(len(self._receiver))
+        return number
