@@ -255,6 +255,8 @@ class KnobMap:
         """The same in words; nothing unless there are two."""
         if len(self.right) < 2:
             return ""
+        if all(each.proved and each.row.get("optimal") == "proved" for each in self.right):
+            return "to the application they are one protocol, for every n: each delivers as soon as the order allows"
         known, same = self.behaviors, self.behaviors[self.published.row.get("behavior")]
         how_many = "one protocol" if len(known) == 1 else f"{len(known):,} protocols"
         counted = f"; {same:,} behave as published" * (bool(same) and len(known) > 1)

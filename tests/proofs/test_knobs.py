@@ -232,6 +232,7 @@ def test_increment_before_sending_is_found_to_be_the_same_protocol(of_rst: KnobM
     assert before.row["optimal"] == "proved", "what is safe and waits for nothing else is one protocol"
     assert before.row["generates"] == of_rst.published.row["generates"]
     assert before.row["behavior"] == of_rst.published.row["behavior"]
+    assert of_rst.alike.startswith("to the application they are one protocol, for every n")
     for name in ("sender counts: before sending", "guard: exactly one less from the sender"):
         assert named(of_rst, name).outcome == "violated"
 
