@@ -342,9 +342,7 @@ def monitor_states_for(monitors: Sequence[Monitor], workload: Workload, bit: dic
     deliveries, *others = monitors
     assert isinstance(deliveries, DeliveryMonitor)
     orders = next((monitor for monitor in others if isinstance(monitor, FifoAndCausal)), None)
-    most = workload.messages * (1 + max((len(message.receivers) for message in workload.universe()), default=0))
-    compiled = most <= point_kernels.MOST_POINTS
-    by_points = [monitor for monitor in others if isinstance(monitor, OpenPoints) and compiled]
+    by_points = [monitor for monitor in others if isinstance(monitor, OpenPoints) and _fits(monitor, workload)]
     rest = [monitor for monitor in others if monitor is not orders and monitor not in by_points]
     if any(count > MOST_COPIES for count in accumulate(len(message.receivers) for message in workload.universe())):
         return PlainMonitorStates(monitors, bit)
@@ -353,6 +351,12 @@ def monitor_states_for(monitors: Sequence[Monitor], workload: Workload, bit: dic
     for monitor in by_points:
         states = PairedMonitorStates(states, _by_points(monitor, workload, universe, bit))
     return PairedMonitorStates(states, PlainMonitorStates(rest, bit)) if rest else states
+
+
+def _fits(monitor: OpenPoints, workload: Workload) -> bool:
+    """True if the points of all messages that are sent in a run fit into one set."""
+    points = monitor.points_of(max((len(message.receivers) for message in workload.universe()), default=0))
+    return workload.messages * points <= point_kernels.MOST_POINTS
 
 
 def _by_points(

@@ -31,7 +31,7 @@ for function in open_points.COMPILED:
 def sizes(universe: Universe) -> tuple[int, int, int]:
     """Words of the empty monitor state, and per open message; and temporary words per open message."""
     copies = max(np.diff(universe.first), default=0)
-    return 1 + 2 * universe.n, 3 + int(copies), 0
+    return 1 + 2 * universe.n, 3 + 2 * int(copies), 0
 
 
 @compiled

@@ -1,16 +1,20 @@
-"""The monitor of mailbox, one-n, n-n and synchronous order, which remembers no more than it must.
+"""The monitor of any one order from causal order on, which remembers no more than it must.
 
-These orders are kept iff some constraints on the *points* of a computation have no cycle (`spec.constraints`). The
-points of a message are its send and its receives; of synchronous order it is a single point. Besides happened-before,
+From mailbox order on, an order is kept iff some constraints on the *points* of a computation have no cycle
+(`spec.constraints`). The points of a message are its send and its receives; of synchronous order it is a single point.
+Besides happened-before,
 
 * mailbox order constrains the sends of messages to one process as their receives, those to come after the others,
 * one-n order the receives of messages from one process as their sends,
 * n-n order both, of any two messages: whenever sends are constrained so are the receives, and vice versa.
 
+Causal order is kept iff no message is received before one whose send came before its own. `FifoAndCausal` watches it in
+less room, where no message is received before it is sent.
+
 A message is *open* from when it is handed over until nothing of it is to come. Only points of open messages, and what
 these come before, can ever come after something new. So it suffices to know the open points before each open point, and
-before the last event of each process. Of n-n order, where constraints have others for consequences, also messages that
-are no longer open are known, as long as an open point is before them.
+before the last event of each process. Of n-n order, where constraints have others for consequences, and of causal order
+messages that are no longer open are known, too, as long as an open point is before them.
 
 A monitor state is a row of numbers; this code runs on lists, and compiled on arrays (`native.point_kernels`):
 
@@ -18,8 +22,10 @@ A monitor state is a row of numbers; this code runs on lists, and compiled on ar
     for each known message, in order of their numbers: its number; what is to come (bit 0 its send, bit k its k-th
     receive);
     for each process the points before its last event, and for each point the points before it, as bits;
-    for each process another set: for mailbox order, the sends of what it has received, for one-n order, the receives of
-    what it has sent, and what is before these; for synchronous order, the last point of its line.
+    for each process another set: for causal and mailbox order, the sends of what it has received, for one-n order, the
+    receives of what it has sent, and what is before these; for synchronous order, the last point of its line.
+
+Of causal order a receive has a second point, before which is what was in that set when it happened.
 """
 
 from collections.abc import Sequence
@@ -30,14 +36,15 @@ from crownless.spec.computation import Message
 
 from .monitors import Monitor, MonitorState, Observation
 
-ORDERS = ("mailbox", "one-n", "n-n", "synchronous")
-MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(len(ORDERS))
+ORDERS = ("causal", "mailbox", "one-n", "n-n", "synchronous")
+CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(len(ORDERS))
 HAND, SEND = -1, 0
 
 
 def points_of(m: int, order: int, first: Any) -> int:
     """How many points the message has."""
-    return 1 if order == SYNCHRONOUS else 1 + first[m + 1] - first[m]
+    copies = first[m + 1] - first[m]
+    return 1 if order == SYNCHRONOUS else 1 + 2 * copies if order == CAUSAL else 1 + copies
 
 
 def entry_of(row: Any, m: int, order: int, first: Any) -> tuple[int, int]:
@@ -59,7 +66,7 @@ def begin(row: Any, length: int, n: int, order: int, m: int, first: Any) -> int:
     for w in range(start - 1, 2 * i, -1):
         row[w + 2] = row[w]
     for k in range(count):
-        row[place + 2 + k] = 1 << point if k else 0
+        row[place + 2 + k] = 1 << point if 0 < k <= first[m + 1] - first[m] else 0
     row[0] += 1
     row[1 + 2 * i] = m
     row[2 + 2 * i] = (2 << first[m + 1] - first[m]) - 1
@@ -99,24 +106,26 @@ def happen(
         return length  # it happens again, or was never handed over: `DeliveryMonitor` reports it
     row[2 + 2 * i] ^= 1 << event
     line, send = 1 + 2 * row[0] + process, 1 + 2 * row[0] + n + point
-    own = length - n + process
+    own, copies = length - n + process, first[m + 1] - first[m]
     if order == SYNCHRONOUS:
         row[line] |= row[send] | 1 << point
         row[own] = 1 << point
     else:
         row[line] |= row[send + event] | 1 << point + event
-    if order == MAILBOX and event != SEND:
+    if order == CAUSAL and event != SEND:
+        row[send + copies + event] |= row[own]
+    if order <= MAILBOX and event != SEND:
         row[own] |= 1 << point
     if order == ONE_N and event == SEND:
         earlier = row[own]
-        for k in range(1, points_of(m, order, first)):
+        for k in range(1, 1 + copies):
             row[send + k] |= earlier
             row[own] |= 1 << point + k
     if close(row, length, n, order, sender, receiver, first):
         row[0] = -1
         return 1
-    if order == N_N:
-        return forget(row, length, n, first)
+    if order in (CAUSAL, N_N):
+        return forget(row, length, n, order, first)
     return length if row[2 + 2 * i] else end(row, length, n, order, i, point, first)
 
 
@@ -129,7 +138,7 @@ def join(row: Any, place: int, bits: int) -> bool:
 
 
 def close(row: Any, length: int, n: int, order: int, sender: Any, receiver: Any, first: Any) -> bool:
-    """Adds all that follows; returns whether there is a cycle."""
+    """Adds all that follows; returns whether there is a cycle, or one message was received before another."""
     start = 1 + 2 * row[0]
     points, others = length - start - 2 * n, length - n
     more = True
@@ -149,6 +158,8 @@ def close(row: Any, length: int, n: int, order: int, sender: Any, receiver: Any,
                         more |= join(row, send + event, row[start + process])
                     if order == MAILBOX and event != SEND:
                         more |= join(row, send, row[others + process])
+                    if order == CAUSAL and event != SEND:
+                        more |= join(row, send + first[m + 1] - first[m] + event, row[others + process])
             if order == N_N:
                 more |= mirror(row, i, point, send, first)
             point += points_of(m, order, first)
@@ -157,10 +168,17 @@ def close(row: Any, length: int, n: int, order: int, sender: Any, receiver: Any,
                 for k in range(points):
                     if row[place] >> k & 1:
                         more |= join(row, place, row[start + n + k])
-    cycle = False
+    violated = False
     for k in range(points):
-        cycle |= row[start + n + k] >> k & 1 != 0
-    return cycle
+        violated |= row[start + n + k] >> k & 1 != 0
+    point = 0
+    for i in range(row[0] if order == CAUSAL else 0):
+        m = row[1 + 2 * i]
+        copies = first[m + 1] - first[m]
+        for k in range(1 + copies, 1 + 2 * copies):
+            violated |= row[start + n + point + k] >> point & 1 != 0
+        point += 1 + 2 * copies
+    return violated
 
 
 def mirror(row: Any, i: int, point: int, send: int, first: Any) -> bool:
@@ -181,24 +199,26 @@ def mirror(row: Any, i: int, point: int, send: int, first: Any) -> bool:
     return more
 
 
-def forget(row: Any, length: int, n: int, first: Any) -> int:
+def forget(row: Any, length: int, n: int, order: int, first: Any) -> int:
     """Forgets the messages with no open point in or before them. Returns the length of the row."""
     points, point = 0, 0
     for i in range(row[0]):
-        count = points_of(row[1 + 2 * i], N_N, first)
-        if row[2 + 2 * i]:
+        count = points_of(row[1 + 2 * i], order, first)
+        if order == CAUSAL:
+            points |= (row[2 + 2 * i] & 1) << point  # only a send to come can still be after something new
+        elif row[2 + 2 * i]:
             points |= (1 << count) - 1 << point
         point += count
-    i, point = row[0], point
+    i = row[0]
     while i:
         i -= 1
-        count = points_of(row[1 + 2 * i], N_N, first)
+        count = points_of(row[1 + 2 * i], order, first)
         point -= count
         settled = not row[2 + 2 * i]
         for k in range(count):
             settled &= not row[1 + 2 * row[0] + n + point + k] & points
         if settled:
-            length = end(row, length, n, N_N, i, point, first)
+            length = end(row, length, n, order, i, point, first)
             points = points & (1 << point) - 1 | points >> point + count << point
     return length
 
@@ -242,9 +262,12 @@ def renamed_point(row: Any, point: int, order: int, first: Any, messages: Any, c
     while before + points_of(row[1 + 2 * i], order, first) <= point:
         before += points_of(row[1 + 2 * i], order, first)
         i += 1
-    m = row[1 + 2 * i]
-    send = entry_of(after, messages[m], order, first)[1]
-    return send if point == before else send + 1 + copies[first[m] + point - before - 1] - first[messages[m]]
+    m, k = row[1 + 2 * i], point - before
+    send, many = entry_of(after, messages[m], order, first)[1], first[row[1 + 2 * i] + 1] - first[row[1 + 2 * i]]
+    if k == 0:
+        return send
+    c, second = first[m] + (k - 1) % many, (k - 1) // many * many
+    return send + 1 + second + copies[c] - first[messages[m]]
 
 
 #: What is compiled for the native engine, those first that others call.
@@ -267,6 +290,10 @@ class OpenPoints(Monitor):
         self._first = [0]
         self._after: dict[Any, tuple[MonitorState, tuple[str, ...]]] = {}
 
+    def points_of(self, copies: int) -> int:
+        """How many points a message with this many receivers has."""
+        return points_of(0, self.order, (0, copies))
+
     def initial(self) -> MonitorState:
         return (0,) * (1 + 2 * self.n)
 
@@ -288,7 +315,7 @@ class OpenPoints(Monitor):
 
     def _observe(self, row: Sequence[int], process: int, m: int, event: int) -> tuple[MonitorState, tuple[str, ...]]:
         copies = self._first[m + 1] - self._first[m]
-        after = [*row, *[0] * (3 + copies)]
+        after = [*row, *[0] * (3 + 2 * copies)]
         where = self._sender, self._receiver, self._first
         length = happen(after, len(row), self.n, self.order, process, m, event, *where)
         return tuple(after[:length]), self.watches if after[0] < 0 else ()

@@ -124,14 +124,13 @@ def monitors_of(machine: ProtocolMachine, orders: Iterable[str]) -> list[Monitor
 
     If events may be undone, the whole computation must be remembered.
     """
-    n, early = machine.n, not machine.sends_before_delivery
     wanted = [order for order in orders if order != "asynchronous"]
-    monitors: list[Monitor] = [DeliveryMonitor(sends_before_delivery=not early)]
+    monitors: list[Monitor] = [DeliveryMonitor(sends_before_delivery=machine.sends_before_delivery)]
     if not machine.rolls_back:
-        if not early and {"fifo", "causal"} & set(wanted):
-            monitors.append(FifoAndCausal(n, machine.ordered_at))
-        monitors += [OpenPoints(n, order) for order in open_points.ORDERS if order in wanted]
+        if machine.sends_before_delivery and {"fifo", "causal"} & set(wanted):
+            monitors.append(FifoAndCausal(machine.n, machine.ordered_at))
         if "total" in wanted:
-            monitors.append(TotalOrder(n))
-    monitored = {name for monitor in monitors for name in monitor.watches}
-    return [*monitors, *(History(n, order) for order in wanted if order not in monitored)]
+            monitors.append(TotalOrder(machine.n))
+    left = [order for order in wanted if not any(order in monitor.watches for monitor in monitors)]
+    compact = open_points.ORDERS if not machine.rolls_back and machine.ordered_at is None else ()
+    return [*monitors, *((OpenPoints if order in compact else History)(machine.n, order) for order in left)]

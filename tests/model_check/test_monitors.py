@@ -517,5 +517,9 @@ def test_the_smallest_monitors_that_watch_the_orders_are_chosen() -> None:
         "OpenPoints n-n",
         "OpenPoints synchronous",
     ]
-    assert chosen("mailbox", sends_before_delivery=False) == [deliveries, "OpenPoints mailbox"]
+    assert chosen("causal", "mailbox", sends_before_delivery=False) == [
+        deliveries,
+        "OpenPoints causal",
+        "OpenPoints mailbox",
+    ]
     assert chosen("fifo", sends_before_delivery=False) == [deliveries, "History fifo"]
