@@ -263,11 +263,12 @@ def renamed_point(row: Any, point: int, order: int, first: Any, messages: Any, c
         before += points_of(row[1 + 2 * i], order, first)
         i += 1
     m, k = row[1 + 2 * i], point - before
-    send, many = entry_of(after, messages[m], order, first)[1], first[row[1 + 2 * i] + 1] - first[row[1 + 2 * i]]
-    if k == 0:
-        return send
-    c, second = first[m] + (k - 1) % many, (k - 1) // many * many
-    return send + 1 + second + copies[c] - first[messages[m]]
+    renamed: int = entry_of(after, messages[m], order, first)[1]
+    if k:
+        many = first[m + 1] - first[m]
+        c, second = first[m] + (k - 1) % many, (k - 1) // many
+        renamed += 1 + second * many + copies[c] - first[messages[m]]
+    return renamed
 
 
 #: What is compiled for the native engine, those first that others call.
