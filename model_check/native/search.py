@@ -23,6 +23,7 @@ from .workers import BLOCK, Worker
 
 #: The minimum number of rounds of a level, if it has enough rows: in each, Python computes entries missed before.
 ROUNDS = 4
+NO_TABLE = np.zeros(0, np.uint64)
 #: With fewer rows in a round, threads cost more than they save.
 MIN_ROWS_FOR_THREADS = 1 << 10
 
@@ -71,8 +72,9 @@ class NativeSearch(LevelSearch):
             self.shape, self.layout = self.shape_after, self.layout_after
             self.shape_after = self.shape_of(self.layout.slots)
             self.layout_after = self.shape_after.layout(self.n)
-            for row_set in self.next:
-                row_set.clear(self.layout_after.words)
+            for level, following in zip(self.now, self.next, strict=True):
+                following.table, level.table = level.table, NO_TABLE  # a level that is expanded is not searched
+                following.clear(self.layout_after.words)
         self.ends = ends
         return True
 
