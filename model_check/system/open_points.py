@@ -29,6 +29,7 @@ Of causal order a receive has a second point, before which is what was in that s
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from crownless.impl.renaming import Renaming
@@ -39,6 +40,8 @@ from .monitors import Monitor, MonitorState, Observation
 ORDERS = ("causal", "mailbox", "one-n", "n-n", "synchronous")
 CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(len(ORDERS))
 HAND, SEND = -1, 0
+#: Steps that a monitor remembers, as it is asked for the same ones again and again.
+MOST_KEPT = 1 << 16
 
 
 def points_of(m: int, order: int, first: Any) -> int:
@@ -289,7 +292,7 @@ class OpenPoints(Monitor):
         self._sender: list[int] = []
         self._receiver: list[int] = []
         self._first = [0]
-        self._after: dict[Any, tuple[MonitorState, tuple[str, ...]]] = {}
+        self._after = lru_cache(maxsize=MOST_KEPT)(self._observe)
 
     def points_of(self, copies: int) -> int:
         """How many points a message with this many receivers has."""
@@ -309,10 +312,7 @@ class OpenPoints(Monitor):
         return (process, m, 1 + message.receivers.index(process)) if process in message.receivers else None
 
     def observe(self, monitor_state: Any, code: tuple[int, int, int]) -> tuple[MonitorState, tuple[str, ...]]:
-        known = self._after.get((monitor_state, code))
-        if known is None:
-            known = self._after[monitor_state, code] = self._observe(monitor_state, *code)
-        return known
+        return self._after(monitor_state, *code)
 
     def _observe(self, row: Sequence[int], process: int, m: int, event: int) -> tuple[MonitorState, tuple[str, ...]]:
         copies = self._first[m + 1] - self._first[m]
