@@ -1,4 +1,4 @@
-"""The monitor of mailbox, one-n, n-n and synchronous order, compiled by Numba from its definition.
+"""The monitor of any one order, compiled by Numba from its definition.
 
 `system.open_points` defines it; a row of numbers there is a stretch of the pool of words here, with the same numbers.
 The monitor beside it, of `mask_kernels`, refuses events that happen to wrong processes, so none comes here.

@@ -1,4 +1,4 @@
-"""The monitor of any one order from causal order on, which remembers no more than it must.
+"""The monitor of any one order, which remembers no more than it must.
 
 From mailbox order on, an order is kept iff some constraints on the *points* of a computation have no cycle
 (`spec.constraints`). The points of a message are its send and its receives; of synchronous order it is a single point.
@@ -8,13 +8,13 @@ Besides happened-before,
 * one-n order the receives of messages from one process as their sends,
 * n-n order both, of any two messages: whenever sends are constrained so are the receives, and vice versa.
 
-Causal order is kept iff no message is received before one whose send came before its own. `FifoAndCausal` watches it in
-less room, where no message is received before it is sent.
+FIFO and causal order are kept iff no message is received before one whose send came before its own, for FIFO order at
+the same process. `FifoAndCausal` watches both in less room, where no message is received before it is sent.
 
 A message is *open* from when it is handed over until nothing of it is to come. Only points of open messages, and what
 these come before, can ever come after something new. So it suffices to know the open points before each open point, and
-before the last event of each process. Of n-n order, where constraints have others for consequences, and of causal order
-messages that are no longer open are known, too, as long as an open point is before them.
+before the last event of each process. Of n-n order, where constraints have others for consequences, and of FIFO and
+causal order messages that are no longer open are known, too, as long as an open point is before them.
 
 A monitor state is a row of numbers; this code runs on lists, and compiled on arrays (`native.point_kernels`):
 
@@ -22,10 +22,11 @@ A monitor state is a row of numbers; this code runs on lists, and compiled on ar
     for each known message, in order of their numbers: its number; what is to come (bit 0 its send, bit k its k-th
     receive);
     for each process the points before its last event, and for each point the points before it, as bits;
-    for each process another set: for causal and mailbox order, the sends of what it has received, for one-n order, the
-    receives of what it has sent, and what is before these; for synchronous order, the last point of its line.
+    for each process another set: up to mailbox order, the sends of what it has received, for one-n order, the receives
+    of what it has sent, and what is before these (for FIFO order, at the same process); for synchronous order, the last
+    point of its line.
 
-Of causal order a receive has a second point, before which is what was in that set when it happened.
+Of FIFO and causal order a receive has a second point, before which is what was in that set when it happened.
 """
 
 from collections.abc import Sequence
@@ -37,8 +38,8 @@ from crownless.spec.computation import Message
 
 from .monitors import Monitor, MonitorState, Observation
 
-ORDERS = ("causal", "mailbox", "one-n", "n-n", "synchronous")
-CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(len(ORDERS))
+ORDERS = ("fifo", "causal", "mailbox", "one-n", "n-n", "synchronous")
+FIFO, CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(len(ORDERS))
 HAND, SEND = -1, 0
 #: Steps that a monitor remembers, as it is asked for the same ones again and again.
 MOST_KEPT = 1 << 16
@@ -47,7 +48,7 @@ MOST_KEPT = 1 << 16
 def points_of(m: int, order: int, first: Any) -> int:
     """How many points the message has."""
     copies = first[m + 1] - first[m]
-    return 1 if order == SYNCHRONOUS else 1 + 2 * copies if order == CAUSAL else 1 + copies
+    return 1 if order == SYNCHRONOUS else 1 + 2 * copies if order <= CAUSAL else 1 + copies
 
 
 def entry_of(row: Any, m: int, order: int, first: Any) -> tuple[int, int]:
@@ -115,7 +116,7 @@ def happen(
         row[own] = 1 << point
     else:
         row[line] |= row[send + event] | 1 << point + event
-    if order == CAUSAL and event != SEND:
+    if order <= CAUSAL and event != SEND:
         row[send + copies + event] |= row[own]
     if order <= MAILBOX and event != SEND:
         row[own] |= 1 << point
@@ -127,7 +128,7 @@ def happen(
     if close(row, length, n, order, sender, receiver, first):
         row[0] = -1
         return 1
-    if order in (CAUSAL, N_N):
+    if order <= CAUSAL or order == N_N:
         return forget(row, length, n, order, first)
     return length if row[2 + 2 * i] else end(row, length, n, order, i, point, first)
 
@@ -141,47 +142,94 @@ def join(row: Any, place: int, bits: int) -> bool:
 
 
 def close(row: Any, length: int, n: int, order: int, sender: Any, receiver: Any, first: Any) -> bool:
-    """Adds all that follows; returns whether there is a cycle, or one message was received before another."""
-    start = 1 + 2 * row[0]
-    points, others = length - start - 2 * n, length - n
+    """Adds all that follows; returns whether the order is violated."""
     more = True
     while more:
-        more = False
-        point = 0
-        for i in range(row[0]):
-            m = row[1 + 2 * i]
-            send = start + n + point
-            for event in range(1 + first[m + 1] - first[m]):
-                if row[2 + 2 * i] >> event & 1:
-                    process = sender[m] if event == SEND else receiver[first[m] + event - 1]
-                    if order == SYNCHRONOUS:
-                        # What is to come on a line, after its last point, may be at that point.
-                        more |= join(row, send, row[start + process] & ~(row[others + process] & 1 << point))
-                    else:
-                        more |= join(row, send + event, row[start + process])
-                    if order == MAILBOX and event != SEND:
-                        more |= join(row, send, row[others + process])
-                    if order == CAUSAL and event != SEND:
-                        more |= join(row, send + first[m + 1] - first[m] + event, row[others + process])
-            if order == N_N:
-                more |= mirror(row, i, point, send, first)
-            point += points_of(m, order, first)
-        for place in range(start, length):
-            if place < others or order != SYNCHRONOUS:
-                for k in range(points):
-                    if row[place] >> k & 1:
-                        more |= join(row, place, row[start + n + k])
-    violated = False
-    for k in range(points):
-        violated |= row[start + n + k] >> k & 1 != 0
-    point = 0
-    for i in range(row[0] if order == CAUSAL else 0):
+        more = expect(row, length, n, order, sender, receiver, first)
+        for place in range(1 + 2 * row[0], length if order != SYNCHRONOUS else length - n):
+            more |= follow(row, place, length, n, order, sender, first)
+    return violates(row, length, n, order, first)
+
+
+def expect(row: Any, length: int, n: int, order: int, sender: Any, receiver: Any, first: Any) -> bool:
+    """Puts what is to come after the last events of its processes, and under the constraints of the order."""
+    start, others, point, more = 1 + 2 * row[0], length - n, 0, False
+    for i in range(row[0]):
         m = row[1 + 2 * i]
-        copies = first[m + 1] - first[m]
-        for k in range(1 + copies, 1 + 2 * copies):
-            violated |= row[start + n + point + k] >> point & 1 != 0
-        point += 1 + 2 * copies
+        send, copies = start + n + point, first[m + 1] - first[m]
+        for event in range(1 + copies):
+            if row[2 + 2 * i] >> event & 1:
+                process = sender[m] if event == SEND else receiver[first[m] + event - 1]
+                if order == SYNCHRONOUS:
+                    # What is to come on a line, after its last point, may be at that point.
+                    more |= join(row, send, row[start + process] & ~(row[others + process] & 1 << point))
+                else:
+                    more |= join(row, send + event, row[start + process])
+                if order == MAILBOX and event != SEND:
+                    more |= join(row, send, row[others + process])
+                if order <= CAUSAL and event != SEND:
+                    more |= join(row, send + copies + event, row[others + process])
+        if order == N_N:
+            more |= mirror(row, i, point, send, first)
+        point += points_of(m, order, first)
+    return more
+
+
+def follow(row: Any, place: int, length: int, n: int, order: int, sender: Any, first: Any) -> bool:
+    """Adds what is before the points that are before this place."""
+    start, more = 1 + 2 * row[0], False
+    for k in range(length - start - 2 * n):
+        if row[place] >> k & 1:
+            before = row[start + n + k]
+            if order == FIFO and is_of_receives(row, place, length, n, first):
+                before &= sends_beside(row, k, sender, first)
+            more |= join(row, place, before)
+    return more
+
+
+def violates(row: Any, length: int, n: int, order: int, first: Any) -> bool:
+    """True if there is a cycle, or a message is received after one whose send came later."""
+    violated: bool = False
+    start, point = 1 + 2 * row[0], 0
+    for i in range(row[0]):
+        m = row[1 + 2 * i]
+        count, copies = points_of(m, order, first), first[m + 1] - first[m]
+        for k in range(count):
+            at = point if k > copies and order <= CAUSAL else point + k
+            violated |= row[start + n + point + k] >> at & 1 != 0
+        point += count
     return violated
+
+
+def is_of_receives(row: Any, place: int, length: int, n: int, first: Any) -> bool:
+    """True if the set in this place is of what a process has received, or had when one receive happened."""
+    point: int = place - 1 - 2 * row[0] - n
+    if point < 0 or place >= length - n:
+        return point >= 0
+    i, send = message_of(row, point, FIFO, first)
+    copies: int = first[row[1 + 2 * i] + 1] - first[row[1 + 2 * i]]
+    return point - send > copies
+
+
+def sends_beside(row: Any, point: int, sender: Any, first: Any) -> int:
+    """The sends by the process that sends the message with this point."""
+    process = sender[row[1 + 2 * message_of(row, point, FIFO, first)[0]]]
+    sends, send = 0, 0
+    for i in range(row[0]):
+        m = row[1 + 2 * i]
+        if sender[m] == process:
+            sends |= 1 << send
+        send += points_of(m, FIFO, first)
+    return sends
+
+
+def message_of(row: Any, point: int, order: int, first: Any) -> tuple[int, int]:
+    """The place of the message with this point among the known ones, and its first point."""
+    i, send = 0, 0
+    while send + points_of(row[1 + 2 * i], order, first) <= point:
+        send += points_of(row[1 + 2 * i], order, first)
+        i += 1
+    return i, send
 
 
 def mirror(row: Any, i: int, point: int, send: int, first: Any) -> bool:
@@ -207,7 +255,7 @@ def forget(row: Any, length: int, n: int, order: int, first: Any) -> int:
     points, point = 0, 0
     for i in range(row[0]):
         count = points_of(row[1 + 2 * i], order, first)
-        if order == CAUSAL:
+        if order <= CAUSAL:
             points |= (row[2 + 2 * i] & 1) << point  # only a send to come can still be after something new
         elif row[2 + 2 * i]:
             points |= (1 << count) - 1 << point
@@ -261,10 +309,7 @@ def rename(
 
 def renamed_point(row: Any, point: int, order: int, first: Any, messages: Any, copies: Any, after: Any) -> int:
     """The number of a point after the renaming."""
-    i, before = 0, 0
-    while before + points_of(row[1 + 2 * i], order, first) <= point:
-        before += points_of(row[1 + 2 * i], order, first)
-        i += 1
+    i, before = message_of(row, point, order, first)
     m, k = row[1 + 2 * i], point - before
     renamed: int = entry_of(after, messages[m], order, first)[1]
     if k:
@@ -275,7 +320,25 @@ def renamed_point(row: Any, point: int, order: int, first: Any, messages: Any, c
 
 
 #: What is compiled for the native engine, those first that others call.
-COMPILED = (points_of, entry_of, begin, end, join, mirror, close, forget, happen, renamed_point, rename)
+COMPILED = (
+    points_of,
+    entry_of,
+    message_of,
+    is_of_receives,
+    sends_beside,
+    begin,
+    end,
+    join,
+    mirror,
+    expect,
+    follow,
+    violates,
+    close,
+    forget,
+    happen,
+    renamed_point,
+    rename,
+)
 
 
 class OpenPoints(Monitor):

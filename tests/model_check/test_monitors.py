@@ -522,4 +522,4 @@ def test_the_smallest_monitors_that_watch_the_orders_are_chosen() -> None:
         "OpenPoints causal",
         "OpenPoints mailbox",
     ]
-    assert chosen("fifo", sends_before_delivery=False) == [deliveries, "History fifo"]
+    assert chosen("fifo", sends_before_delivery=False) == [deliveries, "OpenPoints fifo"]

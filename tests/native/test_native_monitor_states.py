@@ -25,7 +25,7 @@ from crownless.model_check.system.open_points import ORDERS
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 
-NAMES = ("delivers-once", "fifo", *ORDERS)
+NAMES = ("delivers-once", *ORDERS)
 BIT = {name: 1 << k for k, name in enumerate(NAMES)}
 
 
