@@ -62,6 +62,11 @@ class _Protocols(Mapping[str, type[ProtocolMachine]]):
 PROTOCOLS: Mapping[str, type[ProtocolMachine]] = _Protocols()
 
 
+def is_in_brackets(name: str) -> bool:
+    """True if this names a combination of knobs."""
+    return name.endswith("]") or ("[" in name and not isfile(name.partition(":")[0]))
+
+
 def protocol_named(name: str) -> type[ProtocolMachine]:
     """The protocol of that name, which may also be `file.py:Class`, `package.module:Class`, one that an installed
     package registers, or a combination of knobs, such as `rst[guard: nothing]`; raises `BadInput` with the nearest name
@@ -69,7 +74,7 @@ def protocol_named(name: str) -> type[ProtocolMachine]:
     """
     if name in _WHERE:
         return PROTOCOLS[name]
-    if name.endswith("]"):
+    if is_in_brackets(name):
         from .variants.knobs import protocol_in_brackets  # which needs this file
 
         return protocol_in_brackets(name)

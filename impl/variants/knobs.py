@@ -16,6 +16,7 @@ from itertools import product
 from math import prod
 from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from crownless.impl import own_protocols
 from crownless.impl.protocol import ProtocolMachine
@@ -75,10 +76,22 @@ class Combination:
         """Its class."""
         chosen = zip(self.knobs, self.places, strict=True)
         methods = {knob.method: list(knob.alternatives.values())[place] for knob, place in chosen}
-        return variant(self.of, self.of.__name__, **methods)
+        made = variant(self.of, self.of.__name__, **methods)
+        _made[made] = self.of, self.places
+        return made
 
 
 AS_PUBLISHED = "as published"
+#: The classes of combinations: the class with the knobs, and the places of the alternatives.
+_made: WeakKeyDictionary[type[ProtocolMachine], tuple[type[ProtocolMachine], tuple[int, ...]]] = WeakKeyDictionary()
+
+
+def combination_of(kind: type[ProtocolMachine]) -> Combination | None:
+    """The combination of which this is the class; None if it is of none."""
+    if kind not in _made:
+        return None
+    of, places = _made[kind]
+    return Combination(of, knobs_of(of), places)
 
 
 def combination_named(kind: type[ProtocolMachine], name: str) -> Combination:
@@ -86,7 +99,7 @@ def combination_named(kind: type[ProtocolMachine], name: str) -> Combination:
     raises `BadInput` for one that there is not.
     """
     knobs, left = knobs_of(kind), name.strip()
-    places = [0] * len(knobs)
+    places, turned = [0] * len(knobs), set[int]()
     while left and left != AS_PUBLISHED:
         said, _, left = (part.strip() for part in left.partition(":"))
         k = next((k for k, knob in enumerate(knobs) if said in (knob.name, knob.method)), None)
@@ -97,6 +110,9 @@ def combination_named(kind: type[ProtocolMachine], name: str) -> Combination:
         if not begun:
             raise unknown_name(f"alternative of {knobs[k].name}", left, alternatives)
         taken = max(begun, key=len)
+        if k in turned:
+            raise BadInput(f"the knob {knobs[k].name} is turned twice", hint="name one alternative of each")
+        turned.add(k)
         places[k] = alternatives.index(taken)
         left = left.removeprefix(taken).lstrip(", ")
     return Combination(kind, knobs, tuple(places))
@@ -105,7 +121,10 @@ def combination_named(kind: type[ProtocolMachine], name: str) -> Combination:
 @cache
 def protocol_in_brackets(name: str) -> type[ProtocolMachine]:
     """The class of one combination: `rst[guard: nothing]`, or `FILE.py:Class[guard: nothing]`."""
-    whole, _, chosen = name.removesuffix("]").partition("[")
+    whole, bracket, chosen = name.partition("[")
+    if not bracket or not chosen.endswith("]"):
+        raise BadInput(f"{printable_name(name)} has one bracket", hint="write it as in 'rst[guard: nothing]'")
+    chosen = chosen.removesuffix("]")
     of = combination_named(class_with_knobs(whole), chosen)
     own_protocols.call(of.protocol, f"{whole}[{of.name}]")
     return of.protocol
@@ -117,6 +136,9 @@ def class_with_knobs(name: str) -> type[ProtocolMachine]:
         module, _, class_name = TAKEN_APART[name].partition(".")
         kind: type[ProtocolMachine] = getattr(import_module(f"{__package__}.{module}"), class_name)
         return kind
+    if name.endswith("]"):
+        hint = "crownless check and the other verbs take it; knobs --show decides it"
+        raise BadInput(f"{printable_name(name)} is one combination, which has no map", hint=hint)
     return protocol_named(name)
 
 
@@ -135,9 +157,12 @@ def _knob(kind: type[ProtocolMachine], protocol: str, method: Any, alternatives:
         raise BadInput(f"{knob} is not a method of the class", hint="a knob is named after the method that it replaces")
     if not isinstance(alternatives, Mapping) or not all(isinstance(each, str) for each in alternatives):
         raise BadInput(f"{knob} has no alternatives by name", hint="write {name: function, another: function}")
-    unprintable = [each for each in alternatives if not each.strip() or not each.isprintable()]
-    if unprintable:
-        raise BadInput(f"{knob} has the alternative {unprintable[0]!r}", hint="a name is one line, and not empty")
+    odd = [
+        name for name in alternatives if name in ("", AS_PUBLISHED) or name != name.strip() or not name.isprintable()
+    ]
+    if odd:
+        hint = f"a name is one line without spaces around it, and not empty or '{AS_PUBLISHED}'"
+        raise BadInput(f"{knob} has the alternative {odd[0]!r}", hint=hint)
     if len(alternatives) < 2:
         raise BadInput(
             f"{knob} has {'one alternative' if alternatives else 'no alternatives'}", hint="name two or more"

@@ -108,6 +108,9 @@ def happen(
     i, point = entry_of(row, m, order, first)
     if i == row[0] or row[1 + 2 * i] != m or not row[2 + 2 * i] >> event & 1:
         return length  # it happens again, or was never handed over: `DeliveryMonitor` reports it
+    if order == SYNCHRONOUS and row[2 + 2 * i] & 1 and event != SEND and process == sender[m]:
+        row[0] = -1  # it is received before it is sent, by the same process
+        return 1
     row[2 + 2 * i] ^= 1 << event
     line, send = 1 + 2 * row[0] + process, 1 + 2 * row[0] + n + point
     own, copies = length - n + process, first[m + 1] - first[m]
@@ -167,6 +170,8 @@ def expect(row: Any, length: int, n: int, order: int, sender: Any, receiver: Any
                     more |= join(row, send + event, row[start + process])
                 if order == MAILBOX and event != SEND:
                     more |= join(row, send, row[others + process])
+                for k in range(1, 1 + copies if order == ONE_N and event == SEND else 1):
+                    more |= join(row, send + k, row[others + process])
                 if order <= CAUSAL and event != SEND:
                     more |= join(row, send + copies + event, row[others + process])
         if order == N_N:
@@ -344,7 +349,8 @@ COMPILED = (
 class OpenPoints(Monitor):
     """One of these orders, in the reading `pending`: it is violated as soon as no completion keeps it.
 
-    Events may come in any order, even a delivery before its send (Murty & Garg).
+    Events may come in any order, even a delivery before its send (Murty & Garg). Then a violation may be reported only
+    once the send has happened, as a process may yet choose among several.
     """
 
     def __init__(self, n: int, order: str) -> None:

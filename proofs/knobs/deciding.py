@@ -1,14 +1,12 @@
 """One combination decided: refuted by a shortest run, or explored at growing bounds, proved, compared and priced."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.variants.knobs import Combination, class_with_knobs, knobs_of
-from crownless.impl.variants.knobs_of_rst import RstByKnobs
-from crownless.impl.variants.knobs_of_ses import SesByKnobs
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check
@@ -17,7 +15,6 @@ from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.generating import generate
 from crownless.proofs.induction import proving
 from crownless.proofs.language.refusals import Refused
-from crownless.proofs.protocols import rst_knobs, ses_knobs
 from crownless.runtime.errors import BadInput
 
 from .prices import price_of
@@ -224,22 +221,17 @@ NO_PROOF = "no proof for every n covers this class"
 
 
 def proved(of: Combination, channel: str) -> Row:
-    """The outcome for each property of the proof that shows most, or why there is none."""
+    """The outcome for each property, or why there is no proof."""
     if channel not in ASSUMED_BY_PROOFS:
         return {"unproved": f"the proofs are not about a {channel} channel"}
     if not promises_what_is_proved(of.of):
         return {"unproved": "the proof is not of all that this class promises"}
-    said: list[Row] = []
     try:
-        for proof in proofs_of(of):
-            said.append(_outcomes(of, proof))
-            if "unproved" not in said[-1]:
-                break
+        return _outcomes(of, proving.proof_of(of.protocol))
     except Refused as error:
-        said.append({"unproved": error.message})
+        return {"unproved": error.message}
     except BadInput:
-        said.append({"unproved": NO_PROOF})
-    return max(said, key=lambda each: list(each.values()).count("proved"))
+        return {"unproved": NO_PROOF}
 
 
 #: The channels over which each packet arrives, once.
@@ -264,16 +256,3 @@ def _outcomes(of: Combination, proof: proving.Proof) -> Row:
         why = "z3 gave up" if failed.verdict.outcome == "unknown" else "z3 has a state in which it fails"
         return {**said, "unproved": f"{failed.claim.name}: {why}"}
     return {"unproved": "the proof is of an abstraction that this code is not shown to refine"}
-
-
-#: Proofs that read their invariants off the choices, to be tried in turn.
-PROOFS: Mapping[type[ProtocolMachine], Callable[[Combination], Sequence[proving.Proof]]] = {
-    RstByKnobs: rst_knobs.proofs,
-    SesByKnobs: ses_knobs.proofs,
-}
-
-
-def proofs_of(of: Combination) -> Sequence[proving.Proof]:
-    """The proofs for combinations of this protocol; else that of the class it is derived from, applied to its code."""
-    found = next((proofs for kind, proofs in PROOFS.items() if issubclass(of.of, kind)), None)
-    return [proving.proof_of(of.protocol)] if found is None else found(of)

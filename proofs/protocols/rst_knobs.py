@@ -119,7 +119,7 @@ def forgetting(at: Counts) -> Invariants:
     return {**counting_what_is_not_delivered(at), **CLOSED, **for_all(instead)}
 
 
-def proofs(of: Combination) -> list[CausalOrder]:
+def proof(of: Combination) -> CausalOrder:
     """The proof to try: its counts are read off the choices. For a column of SENT that nobody reads, DELIV stands."""
     choices = of.choices
     own = choices.get("delivered") == "the own column of SENT"
@@ -141,7 +141,7 @@ def proofs(of: Combination) -> list[CausalOrder]:
     )
     forgets = choices.get("forgotten", "nothing") != "nothing"
     invariants = (forgetting if forgets else counting_what_is_not_delivered)(at)
-    proof = CausalOrder(
+    return CausalOrder(
         of.protocol,
         invariants,
         (*SAFE_BY, *((NUMBERED, TO_RECEIVER, NO_MORE) if forgets else ())),
@@ -151,4 +151,3 @@ def proofs(of: Combination) -> list[CausalOrder]:
         safe_helps=forgets,
         guard_helps=forgets,
     )
-    return [proof]

@@ -293,6 +293,12 @@ def test_history_waits_with_its_judgement_until_all_that_is_delivered_is_sent(
             assert keeps(lines, "synchronous") == crown_can_be_avoided(n, happened[:length])
 
 
+def test_a_message_that_its_sender_receives_before_it_sends_it_keeps_no_order() -> None:
+    self_send = Message("a", 0, (0,))
+    for order in open_points.ORDERS:
+        assert reported_by(OpenPoints(1, order), [delivers(self_send)])[-1] == {order}
+
+
 @given(sequences(self_sends=False, early=True, again=["send", "deliver"]))
 def test_open_points_report_a_crown_exactly_as_soon_as_it_cannot_be_avoided(run: tuple[int, list[Observation]]) -> None:
     n, happened = run
@@ -308,6 +314,28 @@ def test_open_points_report_exactly_what_a_search_by_definition_finds_broken(
     n, happened = run
     for length, reported in enumerate(reported_by(OpenPoints(n, order), happened), 1):
         assert bool(reported) != by_search.keeps(computation_of(n, happened[:length]), order, pending=True)
+
+
+@pytest.mark.parametrize("order", [order for order in open_points.ORDERS if order != "synchronous"])
+@given(sequences(early=True))
+def test_open_points_report_no_violation_that_sends_to_come_can_avoid(
+    order: str, run: tuple[int, list[Observation]]
+) -> None:
+    """Where messages are received before they are sent; once they are sent, exactly what is violated. Of synchronous
+    order, where sending at last may be too early, see the test of crowns.
+    """
+    n, happened = run
+    for length, reported in enumerate(reported_by(OpenPoints(n, order), happened), 1):
+        lines = lines_of(n, happened[:length])
+        unsent = [m for m in dict.fromkeys(e.message for e in happened[:length]) if ("send", m) not in lines[m.sender]]
+        ways = []
+        for sends_to_come in permutations(unsent):
+            then = [list(line) for line in lines]
+            for message in sends_to_come:
+                then[message.sender].append(("send", message))
+            ways.append(keeps(tuple(map(tuple, then)), order))
+        assert not (reported and any(ways))
+        assert unsent or bool(reported) != any(ways)
 
 
 def a_long_run(seed: int) -> tuple[int, list[Observation]]:

@@ -123,9 +123,28 @@ def test_any_verb_takes_a_combination(crownless: Crownless) -> None:
     for name, said in {
         "guard: nothng": "unknown alternative of guard 'nothng'; did you mean 'nothing'?",
         "gard: nothing": "unknown knob 'gard'; did you mean 'guard'?",
+        "guard: nothing, guard: of the sender alone": "the knob guard is turned twice",
     }.items():
         refused = crownless("check", f"rst[{name}]")
         assert (refused.code, said in refused.err) == (2, True)
+
+
+def test_every_verb_takes_it(crownless: Crownless, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert crownless("explore", "rst[guard: nothing]", "-n", 2, "-m", 2, "--html", page).code == 0
+    assert page.exists()
+    for bad in ("rst]", "rst[guard: nothing"):
+        answer = crownless("check", bad)
+        assert (answer.code, "has one bracket" in answer.err) == (2, True)
+    assert "has no map" in crownless("knobs", "rst[guard: nothing]").err
+
+
+def test_prove_says_of_a_combination_what_the_map_says(crownless: Crownless) -> None:
+    """By the invariants of its choices: those of `rst` do not hold of all of them."""
+    answer = crownless(
+        "prove", "rst[delivered: the own column of SENT]", "ses[inserted: the sender's entry of VT(M), alone]"
+    )
+    assert answer.code == 0, answer.out
 
 
 def test_a_combination_whose_code_fails_is_wrong(crownless: Crownless) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from crownless.command_line.log_options import chosen_runs
 from crownless.command_line.options import within
 from crownless.impl import own_protocols
-from crownless.impl.registry import PROTOCOLS
+from crownless.impl.registry import PROTOCOLS, is_in_brackets
 from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check
 from crownless.model_check.runs.saved_runs import SavedCheck
 from crownless.oracle.conformance.conformance_request import Request
@@ -46,7 +46,7 @@ def explored_subject(
     if name is None and command is None:
         hint = "give a protocol, a class such as node.py:MyNode, a command after --, or a file with a run"
         raise BadInput("there is nothing to explore", hint=hint)
-    is_protocol = name in PROTOCOLS or (name is not None and own_protocols.is_own(name))
+    is_protocol = name in PROTOCOLS or (name is not None and (own_protocols.is_own(name) or is_in_brackets(name)))
     if (is_protocol or command is not None) and (log.given or chosen is not None):
         option = next(iter(log.given.values()), "--run")
         raise BadInput(f"{option}: only of an event log", hint="leave it out")
@@ -84,7 +84,7 @@ def _refuse_run(chosen: str | None) -> None:
 def _is_of_nodes(name: str) -> bool:
     """True of a class of nodes, which is imported."""
     try:
-        if own_protocols.is_own(name):
+        if own_protocols.is_own(name) and not is_in_brackets(name):
             own_protocols.load(name)
     except BadInput:
         own_protocols.load_protocol_or_node(name)
