@@ -23,8 +23,7 @@ A monitor state is a row of numbers; this code runs on lists, and compiled on ar
     receive);
     for each process the points before its last event, and for each point the points before it, as bits;
     for each process another set: up to mailbox order, the sends of what it has received, for one-n order, the receives
-    of what it has sent, and what is before these (for FIFO order, at the same process); for synchronous order, the last
-    point of its line.
+    of what it has sent, and what is before these (for FIFO order, at the same process).
 
 Of FIFO and causal order a receive has a second point, before which is what was in that set when it happened.
 """
@@ -116,7 +115,6 @@ def happen(
     own, copies = length - n + process, first[m + 1] - first[m]
     if order == SYNCHRONOUS:
         row[line] |= row[send] | 1 << point
-        row[own] = 1 << point
     else:
         row[line] |= row[send + event] | 1 << point + event
     if order <= CAUSAL and event != SEND:
@@ -124,10 +122,7 @@ def happen(
     if order <= MAILBOX and event != SEND:
         row[own] |= 1 << point
     if order == ONE_N and event == SEND:
-        earlier = row[own]
-        for k in range(1, 1 + copies):
-            row[send + k] |= earlier
-            row[own] |= 1 << point + k
+        row[own] |= (1 << copies) - 1 << point + 1
     if close(row, length, n, order, sender, receiver, first):
         row[0] = -1
         return 1
@@ -149,7 +144,7 @@ def close(row: Any, length: int, n: int, order: int, sender: Any, receiver: Any,
     more = True
     while more:
         more = expect(row, length, n, order, sender, receiver, first)
-        for place in range(1 + 2 * row[0], length if order != SYNCHRONOUS else length - n):
+        for place in range(1 + 2 * row[0], length):
             more |= follow(row, place, length, n, order, sender, first)
     return violates(row, length, n, order, first)
 
@@ -164,8 +159,7 @@ def expect(row: Any, length: int, n: int, order: int, sender: Any, receiver: Any
             if row[2 + 2 * i] >> event & 1:
                 process = sender[m] if event == SEND else receiver[first[m] + event - 1]
                 if order == SYNCHRONOUS:
-                    # What is to come on a line, after its last point, may be at that point.
-                    more |= join(row, send, row[start + process] & ~(row[others + process] & 1 << point))
+                    more |= join(row, send, row[start + process] & ~(1 << point))
                 else:
                     more |= join(row, send + event, row[start + process])
                 if order == MAILBOX and event != SEND:
