@@ -9,6 +9,8 @@ from crownless.spec.orders import ORDERS, TOTAL
 
 #: The orders that are decided of any messages, the weakest first.
 JUDGED = tuple(name for name in ORDERS if name != "asynchronous")
+#: The orders that are monitored in every run; the others are decided on complete computations.
+MONITORED = ("fifo", "causal", "synchronous")
 #: Delivery properties other than order.
 DELIVERY = (DELIVERS_ONCE.name, DELIVERS_ALL.name, NEVER_BLOCKS.name)
 #: The search in which applications reply.

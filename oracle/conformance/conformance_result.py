@@ -53,6 +53,12 @@ class Searched(NamedTuple):
         for result in self.results:
             if name in result:
                 yield self._beyond_no_failure(result[name])
+        if self.realization is not None and name in ORDERS:
+            broken = self.realization.orders[name].extra is not None
+            verdict: Outcome = "violated" if broken else "unknown" if self.realization.stopped else "holds"
+            yield PropertyResult(
+                PROPERTIES[name], verdict, note=f"{self.name}, complete computations" if broken else ""
+            )
 
     def breaks(self, name: str) -> bool:
         """True if a run of this search violates the property."""

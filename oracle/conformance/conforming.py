@@ -2,17 +2,19 @@
 
 There are two searches of the same machine, which share the answers of the nodes:
 
-- *free sends*: any process may send to any other at any time;
+- *free sends*: any process may send to any other at any time. FIFO, causal and synchronous order are monitored in every
+  run; the other orders are decided on complete computations. If everything is eventually delivered, that covers all
+  runs, since every run extends to a complete one; otherwise they are monitored too;
 - *replies*: applications also send from inside deliveries, with fewer messages; skipped if free sends already violate
   a claimed order, since that verdict is certain.
 
-All orders are monitored in every run. What the nodes generate is then compared with each order, on complete
-computations.
+If orders are claimed, the shortest runs that violate others are searched for last: no verdict waits for them.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 
 from crownless.impl.channels import channel_named
@@ -22,13 +24,14 @@ from crownless.model_check.check.check_result import CheckResult, PropertyResult
 from crownless.model_check.search.engines import Engine
 from crownless.model_check.search.realizing import realize
 from crownless.model_check.system.exploration import Exploration, Progress
+from crownless.model_check.system.properties import Property
 from crownless.runtime.ending import Limits, Stopped, look, stoppable, watching
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import WITH_TOTAL, order_named, refuse_total_of_unicasts
 
 from .answers import Answers
-from .conformance_request import DELIVERY, JUDGED, WITH_REPLIES, Request
-from .conformance_result import Conformance, Searched, as_promised, merged
+from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES, Request
+from .conformance_result import PROPERTIES, Conformance, Searched, as_promised, merged
 from .network import Network, WrongNode
 from .node import FAILURES, Implementation, NodeFailure, Query
 from .node_machine import check_of_nodes, check_of_walks
@@ -65,7 +68,7 @@ def conform(
         if on_verdict is not None:
             on_verdict(result)
         result = conforming.settled(2)
-    return result
+    return conforming.with_other_runs(result)
 
 
 @watching()
@@ -189,6 +192,8 @@ class _Conforming:
     searches: list[Searched] = field(default_factory=list)
     #: The current search.
     now: str = "one message"
+    #: Searches for runs that violate an order which is not claimed, with the results to which theirs belong.
+    others: list[tuple[list[CheckResult], Callable[[], None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.takes_replies = self.implementation.takes_replies or not self.request.messages_with_replies
@@ -218,9 +223,24 @@ class _Conforming:
             self.begin("answers repeated by new nodes")
             while ended is None and self.answers.settle():
                 self.searches.clear()
+                self.others.clear()
                 ended = self.search(searches)
             ends_here = False
         return self.result(part.reason if ends_here else ended)
+
+    def with_other_runs(self, result: Conformance) -> Conformance:
+        """The result, with runs that violate orders which are not claimed, as many as the limits allow."""
+        if not self.others or result.ended_by is not None:
+            return result
+        self.begin("runs that violate other orders")
+        for results, search in self.others:
+            known = len(results)
+            try:
+                search()
+            except _Ended:
+                del results[known:]
+                break
+        return self.result(None)
 
     def result(self, ended: str | None) -> Conformance:
         """The result of all searches so far."""
@@ -280,19 +300,47 @@ class _Conforming:
             return
         self.begin(f"{name}, complete computations")
         realization = realize(
-            check_of_nodes(self.answers, request, ("asynchronous",), replies=replies),
+            check_of_nodes(self.answers, request, MONITORED, replies=replies),
             limits=self.limits_left(),
             progress=lambda said: self.on_input(f"{self.now}, {said}", len(self.answers)),
         )
         self.searches[-1] = self.searches[-1]._replace(realization=realization)
         if realization.stopped:
             raise _Ended(realization.stopped)
+        others = tuple(order for order in JUDGED if order not in MONITORED)
+        if any(result[known].verdict != "holds" for known in DELIVERY):
+            self.check(request, others, replies=replies)
+            return
+        for order in (order for order in others if realization.orders[order].extra is not None):
+            search = partial(self.find_run, self.searches[-1], order, request, replies=replies)
+            if self.request.orders and order not in self.request.orders:
+                self.others.append((self.searches[-1].results, search))
+            else:
+                search()
 
-    def check(self, request: Request, *, replies: bool = False, first: bool = False) -> CheckResult:
-        """The check of a search, of all orders. Raises `_Ended` if a limit or an interrupt ends it."""
-        check = check_of_nodes(self.answers, request, (*JUDGED, *request.total), replies=replies)
+    def find_run(self, search: Searched, order: str, request: Request, *, replies: bool) -> None:
+        """Looks for a shortest run that violates this order, unless one is known already."""
+        if all(line.run is None for line in self.searches[0].lines(order)):
+            only = (PROPERTIES[order],)
+            self.check(request, (order,), replies=replies, first=True, only=only, search=search)
+
+    def check(
+        self,
+        request: Request,
+        orders: tuple[str, ...] | None = None,
+        *,
+        replies: bool = False,
+        first: bool = False,
+        only: tuple[Property, ...] = (),
+        search: Searched | None = None,
+    ) -> CheckResult:
+        """One more check of a search, by default the current one, and of the orders monitored in every run. Raises
+        `_Ended` if a limit or an interrupt ends it.
+        """
+        orders = (*MONITORED, *request.total) if orders is None else orders
+        check = check_of_nodes(self.answers, request, orders, replies=replies, only=only)
         result = run_check(check, self.limits_left(), self.progress, report=self.report, first=first)
-        search = self.searches[-1]
+        search = search or self.searches[-1]
         search.results.append(result)
         if not search.complete:
             raise _Ended(result.exploration.stopped or "the search for runs to show ended early")

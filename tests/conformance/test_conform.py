@@ -107,6 +107,7 @@ def test_a_run_that_breaks_an_order_breaks_the_stronger_ones_though_a_node_fails
     assert [name for name in JUDGED if found[name].verdict == "violated"] == [n for n in JUDGED if n not in kept]
     for name in ("mailbox", "one-n", "n-n"):
         assert found[name].run == found[shown].run is not None
+        assert found[name].note == f"the run that violates {shown} order, which is weaker"
     assert [found[name].verdict for name in kept] == ["unknown"] * len(kept)
 
 
@@ -253,6 +254,24 @@ def test_a_limit_is_looked_at_before_each_input() -> None:
 
 
 # -- limits ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_runs_of_orders_that_are_not_claimed_come_last_and_no_verdict_waits_for_them(ends: bool) -> None:
+    others: list[str] = []
+
+    class EndsThere(Limits):
+        def after(self, seconds: float) -> Limits:
+            return Limits(seconds=0.0) if ends and others else self
+
+    def on_input(search: str, _: int) -> None:
+        others.extend([search] * (search == "runs that violate other orders"))
+
+    request = Request(3, 3, channel="fifo", orders=("fifo",))
+    found = conform(InProcess(Relay, 3), request, EndsThere(), on_input=on_input)
+    assert (found.verdict, found.ended_by, len(others)) == ("holds", None, 1)
+    assert {found[name].verdict for name in JUDGED} == {"holds", "violated"}
+    assert (found["mailbox"].run is None) == ends
 
 
 def test_a_limit_in_the_search_with_replies_leaves_the_verdict_on_free_sends() -> None:
