@@ -87,7 +87,7 @@ _made: WeakKeyDictionary[type[ProtocolMachine], tuple[type[ProtocolMachine], tup
 
 
 def combination_of(kind: type[ProtocolMachine]) -> Combination | None:
-    """The combination of which this is the class; None if it is of none."""
+    """The combination whose class this is; None if it is not made from knobs."""
     if kind not in _made:
         return None
     of, places = _made[kind]

@@ -15,7 +15,7 @@ from crownless.model_check.system import open_points
 from crownless.model_check.system.open_points import HAND, happen
 from crownless.model_check.system.open_points import rename as rename_row
 
-from .compiled import callable_from_kernels, compiled
+from .compiled import callable_from_kernels, compiled, inlined
 from .mask_kernels import DELIVER, SEND, Pool, Universe, number_of
 from .mask_kernels import HAND as HANDED
 
@@ -34,19 +34,35 @@ def sizes(universe: Universe) -> tuple[int, int, int]:
     return 1 + 2 * universe.n, 3 + 2 * int(copies), 0
 
 
+@inlined
+def load(monitor_state: int, pool: Pool, row: Any) -> int:
+    """Reads a monitor state from the pool into a row; returns its length."""
+    begin = pool.offset[monitor_state]
+    length = pool.offset[monitor_state + 1] - begin
+    for w in range(length):
+        row[w] = np.int64(pool.content[begin + w])
+    return length
+
+
+@inlined
+def store(row: Any, length: int, pool: Pool, known: int) -> int:
+    """Writes a row to the end of the pool; returns the number of the monitor state, which is `known` if it is new."""
+    start = pool.offset[known]
+    for w in range(length):
+        pool.content[start + w] = np.uint64(row[w])
+    return number_of(start, start + length, pool, known)
+
+
 @compiled
 def observe(
     keys: Any, values: Any, pool: Pool, known: int, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
 ) -> int:
     """As `mask_kernels.observe`."""
-    content, row = pool.content, universe.rows[0]
+    row = universe.rows[0]
     for k in range(keys.shape[0]):
         monitor_state = np.int64(keys[k] >> np.uint64(32))
         code = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
-        start, begin = pool.offset[known], pool.offset[monitor_state]
-        length = pool.offset[monitor_state + 1] - begin
-        for w in range(length):
-            row[w] = np.int64(content[begin + w])
+        length = load(monitor_state, pool, row)
         for o in range(starts[code], starts[code + 1]):
             m, event = what[o], HAND
             if kinds[o] != HANDED:
@@ -67,9 +83,7 @@ def observe(
                 universe.receiver,
                 universe.first,
             )
-        for w in range(length):
-            content[start + w] = np.uint64(row[w])
-        after = number_of(start, start + length, pool, known)
+        after = store(row, length, pool, known)
         known += after == known
         values[k] = (after << 16) | (universe.broken if row[0] < 0 else 0)
     return known
@@ -80,18 +94,13 @@ def rename(
     keys: Any, values: Any, pool: Pool, known: int, universe: Universe, images: Any, copies: Any, messages: Any
 ) -> int:
     """As `mask_kernels.rename`."""
-    content, row, renamed = pool.content, universe.rows[0], universe.rows[1]
+    row, renamed = universe.rows[0], universe.rows[1]
     for k in range(keys.shape[0]):
         monitor_state = np.int64(keys[k] >> np.uint64(32))
         q = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
-        start, begin = pool.offset[known], pool.offset[monitor_state]
-        length = pool.offset[monitor_state + 1] - begin
-        for w in range(length):
-            row[w] = np.int64(content[begin + w])
+        length = load(monitor_state, pool, row)
         rename_row(row, length, universe.n, universe.order, universe.first, images[q], messages[q], copies[q], renamed)
-        for w in range(length):
-            content[start + w] = np.uint64(renamed[w])
-        after = number_of(start, start + length, pool, known)
+        after = store(renamed, length, pool, known)
         known += after == known
         values[k] = after
     return known

@@ -351,10 +351,10 @@ class KnobMap:
     # -- as data -------------------------------------------------------------------------------------------------------
 
     def to_frame(self) -> DataFrame:
-        """A row for each combination: its alternatives, the outcome, the combination of which it is the same functions,
-        and the columns of the table that `--out` writes, such as `violated`, `run`, `weakest_channel`, `generates` and
-        `behavior` (equal texts: equal computations, the same to the application), `safe`, `live`, `optimal`,
-        `unproved`, and the prices `control`, `stamp`, `state` and `work`.
+        """A row for each combination: its alternatives, the outcome, `same_as` (the combination with equal functions
+        that was explored instead), and the columns of the table that `--out` writes, such as `violated`, `run`,
+        `weakest_channel`, `generates` and `behavior` (equal texts: equal computations, the same to the application),
+        `safe`, `live`, `optimal`, `unproved`, and the prices `control`, `stamp`, `state` and `work`.
         """
         return data_frame(each.json() for each in self.decisions.values())
 
