@@ -47,10 +47,10 @@ PROCESS = (1 << PROCESS_BITS) - 1
 DELIVERS = 1 << 62
 
 #: Flags of an outcome.
-HANDS, DELIVERED = 1, 2
+HANDS, DELIVERED, CRASHES = 1, 2, 4
 
 #: Flags of a cell.
-READY_TO_RECEIVE, FINISHED = 1, 2
+READY_TO_RECEIVE, FINISHED, CRASHED = 1, 2, 4
 
 #: Facts about a run that ends in a row: it blocks; something is never delivered; it completes.
 ENDS_BLOCKED, ENDS_OWING, ENDS_COMPLETE = 1, 2, 4
@@ -78,6 +78,7 @@ class SearchConstants(NamedTuple):
     permutations: Any  #: those of the processes, if rows are brought into canonical form; else the identity alone
     frame: Any  #: [permutation, process]: which renaming of its own frame that is
     frames: int  #: how many of those there are
+    may_crash: int  #: the process that may crash, or -1
 
 
 #: Columns of the cells …
@@ -110,9 +111,9 @@ class MonitorStates(NamedTuple):
     """The steps of the monitors known so far."""
 
     steps: Any  #: (monitor state, code) → monitor state afterwards · 2¹⁶ + properties broken
-    owed: (
-        Any  #: of each monitor state: to which processes a delivery is owed; from bit 32: whose sends have not happened
-    )
+    #: of each monitor state: to which processes a delivery is owed; from bit 16: by another than the process that may
+    #: crash; from bit 32: whose sends have not happened
+    owed: Any
     renamed: Any  #: (monitor state, permutation) → the monitor state renamed
 
 

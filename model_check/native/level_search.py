@@ -15,6 +15,7 @@ from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.search.engines import NATIVE_CHANNELS, Engine, SymmetryCheck
 from crownless.model_check.system import properties
 from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
+from crownless.model_check.system.system import CRASHED
 from crownless.runtime.ending import Limits, Stopped, states_are_reached
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY, collector_off
@@ -60,6 +61,7 @@ class LevelSearch:
             {name: 1 << k + self._first_witness for k, name in enumerate(machine.witnesses)},
             {name: 1 << k + self._first_witness + len(machine.witnesses) for k, name in enumerate(machine.rules)},
         )
+        self._may_crash = check.crash
         self._channel = NATIVE_CHANNELS.index(check.channel_name)
         self._shared = engine.shared
         #: True if rows that differ only by process names are merged.
@@ -99,7 +101,9 @@ class LevelSearch:
         self._tables_are_whole = True
         bit = self._bits[0]
         self.monitor_states = (
-            PlainMonitorStates(monitors, bit) if plain_monitor_states else monitor_states_for(monitors, workload, bit)
+            PlainMonitorStates(monitors, bit, self._may_crash)
+            if plain_monitor_states
+            else monitor_states_for(monitors, workload, bit, self._may_crash)
         )
         self.tables = Tables(
             self.machine,
@@ -109,6 +113,7 @@ class LevelSearch:
             channel=self._channel,
             shared=self._shared,
             symmetric=self.reduces,
+            may_crash=self._may_crash,
         )
         self.system = kernels.SearchConstants(
             self.n,
@@ -119,6 +124,7 @@ class LevelSearch:
             np.array(self.tables.renamings.permutations, np.int64),
             np.array(self.tables.renamings.frame, np.int64),
             len(self.tables.frames),
+            -1 if self._may_crash is None else self._may_crash,
         )
 
     @property
@@ -366,8 +372,10 @@ class LevelSearch:
 
     def add_blocked(self, cells: Sequence[int]) -> None:
         """Adds the waits of the applications where a program ends unfinished, in these cells."""
-        positions = [self.tables.cells[cell][2] for cell in cells]
-        self.result.blocked.add(tuple(self.workload.describe(tuple(map(sum, zip(*positions, strict=True))))))
+        _, locals_, positions = zip(*(self.tables.cells[cell] for cell in cells), strict=True)
+        crashed = locals_.index(CRASHED) if CRASHED in locals_ else None
+        position = tuple(map(sum, zip(*positions, strict=True)))
+        self.result.blocked.add(tuple(self.workload.describe(position, crashed)))
 
     def add_new(self, *, nodes: int, states: int, met_again: int) -> None:
         """Adds the new rows of the next level, and the states among them; `met_again` belong to earlier levels too."""

@@ -37,6 +37,7 @@ class Universe(NamedTuple):
     sender: Any  #: of each message
     to_receiver: Any  #: [process, word]: the copies to it
     from_sender: Any
+    survivors: Any  #: of each word: the copies that no process sends which may crash
     monitored: Any  #: of each process: true if its deliveries are judged
     orders: bool  #: True if FIFO or causal order is monitored.
     sends_first: bool  #: true if a message must be sent before it is delivered
@@ -133,13 +134,16 @@ def number_of(start: int, end: int, pool: Pool, known: int) -> int:
 
 @compiled
 def note_owed(start: int, pool: Pool, monitor_state: int, universe: Universe) -> None:
-    """Records to which processes a delivery is owed, and whose sends have not happened."""
+    """Records `kernels.MonitorStates.owed`."""
     content = pool.content
     owed = 0
     for p in range(universe.n):
         for w in range(universe.words):
-            if content[start + w] & universe.to_receiver[p, w]:
+            copies = content[start + w] & universe.to_receiver[p, w]
+            if copies:
                 owed |= 1 << p
+            if copies & universe.survivors[w]:
+                owed |= 1 << (16 + p)
     unsent = content[start + universe.words : start + universe.words + universe.message_words]
     for m in range(universe.sender.shape[0]):
         if unsent[m >> 6] and has(unsent, m):

@@ -66,7 +66,7 @@ class MonitorStates:
         raise NotImplementedError
 
     def owed(self) -> Any:
-        """For each monitor state, the processes to which a delivery is owed; from bit 32 on, those yet to send."""
+        """See `kernels.MonitorStates`."""
         raise NotImplementedError
 
     def arrays(self) -> kernels.MonitorStates:
@@ -77,9 +77,10 @@ class MonitorStates:
 class PlainMonitorStates(MonitorStates):
     """Any monitors."""
 
-    def __init__(self, monitors: Sequence[Monitor], bit: dict[str, int]) -> None:
+    def __init__(self, monitors: Sequence[Monitor], bit: dict[str, int], may_crash: int | None) -> None:
         super().__init__()
         self.monitors = monitors
+        self._may_crash = may_crash
         self._bit = bit
         self._monitor_states: list[tuple[Any, ...]] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
@@ -107,8 +108,8 @@ class PlainMonitorStates(MonitorStates):
             deliveries = self.monitors[0]
             owed = 0
             if isinstance(deliveries, DeliveryMonitor):
-                for _, receiver in deliveries.undelivered(first):
-                    owed |= 1 << receiver
+                for message, receiver in deliveries.undelivered(first):
+                    owed |= (1 if message.sender == self._may_crash else 1 | 1 << 16) << receiver
                 for message in deliveries.unsent(first):
                     owed |= 1 << (32 + message.sender)
             self._owed_by_first[first] = owed
@@ -337,7 +338,9 @@ def _longer(array: Any, size: int) -> Any:
     return longer
 
 
-def monitor_states_for(monitors: Sequence[Monitor], workload: Workload, bit: dict[str, int]) -> MonitorStates:
+def monitor_states_for(
+    monitors: Sequence[Monitor], workload: Workload, bit: dict[str, int], may_crash: int | None
+) -> MonitorStates:
     """The fastest implementation for these monitors."""
     deliveries, *others = monitors
     assert isinstance(deliveries, DeliveryMonitor)
@@ -345,12 +348,12 @@ def monitor_states_for(monitors: Sequence[Monitor], workload: Workload, bit: dic
     by_points = [monitor for monitor in others if isinstance(monitor, OpenPoints) and _fits(monitor, workload)]
     rest = [monitor for monitor in others if monitor is not orders and monitor not in by_points]
     if any(count > MOST_COPIES for count in accumulate(len(message.receivers) for message in workload.universe())):
-        return PlainMonitorStates(monitors, bit)
-    universe = universe_of(workload, deliveries, orders, bit)
+        return PlainMonitorStates(monitors, bit, may_crash)
+    universe = universe_of(workload, deliveries, orders, bit, may_crash)
     states: MonitorStates = MaskMonitorStates(workload, universe, mask_kernels)
     for monitor in by_points:
         states = PairedMonitorStates(states, _by_points(monitor, workload, universe, bit))
-    return PairedMonitorStates(states, PlainMonitorStates(rest, bit)) if rest else states
+    return PairedMonitorStates(states, PlainMonitorStates(rest, bit, may_crash)) if rest else states
 
 
 def _fits(monitor: OpenPoints, workload: Workload) -> bool:
@@ -369,7 +372,11 @@ def _by_points(
 
 
 def universe_of(
-    workload: Workload, deliveries: DeliveryMonitor, orders: FifoAndCausal | None, bit: dict[str, int]
+    workload: Workload,
+    deliveries: DeliveryMonitor,
+    orders: FifoAndCausal | None,
+    bit: dict[str, int],
+    may_crash: int | None,
 ) -> mask_kernels.Universe:
     """The messages in the form that kernels read."""
     n, messages = len(workload.processes), list(workload.universe())
@@ -388,6 +395,7 @@ def universe_of(
         np.array([message.sender for message in messages], np.int64),
         to_receiver,
         from_sender,
+        ~np.zeros(words, np.uint64) if may_crash is None else ~from_sender[may_crash],
         np.array([orders is not None and p in orders.at for p in range(n)]),
         orders is not None,
         deliveries.sends_before_delivery,

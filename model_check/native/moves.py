@@ -140,6 +140,13 @@ def added(moves: Any, count: int, kind: int, o: int, s: int, p: int) -> int:
 
 
 @inlined
+def crashed_in(numbers: Any, space: kernels.Space) -> int:
+    """The process that has crashed, or -1."""
+    p = space.system.may_crash
+    return p if p >= 0 and space.tables.cells[numbers[1 + p], kernels.CELL_FLAGS] & kernels.CRASHED else -1
+
+
+@inlined
 def list_moves(
     numbers: Any, used: int, handing: bool, space: kernels.Space, buffers: kernels.Buffers, moves: Any
 ) -> tuple[int, int, bool]:
@@ -167,9 +174,10 @@ def list_moves(
                 if not handing:
                     continue
                 what |= 1 if takes_anything else 3
-            else:
+            elif not outcomes[o, kernels.FLAGS] & kernels.CRASHES:
                 what |= 2
             count = added(moves, count, kernels.OWN_STEP, o, 0, p)
+    crashed = crashed_in(numbers, space)
     for s in range(used):
         slot = numbers[first + s] - 1
         mark, rest = slot & 1, slot >> 1
@@ -217,6 +225,8 @@ def list_moves(
             what |= 2
             count = added(moves, count, kernels.WAIT, -1, s, p)
         if channel == kernels.LOSSY:
+            count = added(moves, count, kernels.LOSE, -1, s, p)
+        if crashed >= 0 and (p + source[packet]) % n == crashed and not (mark and channel == kernels.FIFO):
             count = added(moves, count, kernels.LOSE, -1, s, p)
         if channel == kernels.DUPLICATING and not mark:
             count = added(moves, count, kernels.DUPLICATE, -1, s, p)
@@ -277,13 +287,18 @@ def evaluate_end(numbers: Any, total: int, handing: bool, space: kernels.Space, 
     """Judges a run that ends here, in bits `ENDS_…`."""
     system, cells = space.system, space.tables.cells
     owed = space.monitor_states.owed[numbers[0]]
+    unsent = owed >> 32
+    crashed = crashed_in(numbers, space)
+    if crashed >= 0:
+        owed >>= 16
+        unsent &= ~(1 << crashed)
     if system.takes_anything:
         finished = total == system.bound
     else:
         finished = True
         for p in range(system.n):
             finished &= cells[numbers[1 + p], kernels.CELL_FLAGS] & kernels.FINISHED != 0
-    if (not finished and not handing) or owed >> 32 != 0:
+    if (not finished and not handing) or unsent != 0:
         verdict = kernels.ENDS_BLOCKED
         if not system.takes_anything:
             found.blocked[found.used[2]] = r

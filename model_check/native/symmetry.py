@@ -19,7 +19,6 @@ from crownless.impl.protocol import AppEvent, Packet, Step, Transition
 from crownless.impl.protocol_validation import WrongMachine
 from crownless.impl.renaming import Renaming
 from crownless.model_check.system.machine_calls import MachineCalls
-from crownless.model_check.system.values import same_values
 from crownless.spec.computation import Message
 
 #: The first entries are all compared; after them one in `EVERY` is.
@@ -111,7 +110,7 @@ class Alike:
     def _there_and_back(self, value: Any, rename: Callable[[Any, Renaming], Any], name: str) -> None:
         for renaming in self._renamings.compared:
             back = rename(rename(value, renaming), Renaming(renaming.inverse))
-            if not same_values(value, back):
+            if not self._calls.same_values(value, back):
                 raise NotSymmetric(f"its {name}, there and back, gives another value")
 
     def _compare_predicates(self, local: Any, seen: int) -> None:
@@ -162,7 +161,7 @@ class Alike:
         """Compares the local states in which the processes start."""
         for renaming in self._renamings.compared:
             process = renaming.image[0]
-            if not same_values(self._renamed(locals_[0], renaming), locals_[process]):
+            if not self._calls.same_values(self._renamed(locals_[0], renaming), locals_[process]):
                 raise NotSymmetric(_differs(process, "starts otherwise"))
 
     def own(
@@ -208,26 +207,26 @@ class Alike:
         left = list(others)
         for name, step in steps:
             image = self._renamed_step(step, renaming)
-            place = next((k for k, (named, other) in enumerate(left) if named == name and _same(image, other)), None)
+            place = next((k for k, (named, other) in enumerate(left) if named == name and self._same(image, other)), None)
             if place is None:
                 break
             del left[place]
         if left or len(steps) != len(others):
             raise NotSymmetric(_differs(renaming.image[0], difference))
 
+    def _same(self, one: Step, other: Step) -> bool:
+        """True if two steps are the same. The order of packets on different links has no effect."""
+        links = [sorted(step.packets, key=lambda packet: (packet.source, packet.destination)) for step in (one, other)]
+        same = self._calls.same_values
+        return (
+            same(one.state, other.state)
+            and same(tuple(links[0]), tuple(links[1]))
+            and list(one.events) == list(other.events)
+        )
+
 
 def _unnamed(steps: Sequence[Step]) -> list[NamedStep]:
     return [("", step) for step in steps]
-
-
-def _same(one: Step, other: Step) -> bool:
-    """True if two steps are the same. The order of packets on different links has no effect."""
-    links = [sorted(step.packets, key=lambda packet: (packet.source, packet.destination)) for step in (one, other)]
-    return (
-        same_values(one.state, other.state)
-        and same_values(tuple(links[0]), tuple(links[1]))
-        and list(one.events) == list(other.events)
-    )
 
 
 @contextmanager

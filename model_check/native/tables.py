@@ -17,6 +17,7 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, n
 from crownless.impl.workloads import Free, Position, Workload
 from crownless.model_check.system.machine_calls import MachineCalls
 from crownless.model_check.system.rules import Exercised
+from crownless.model_check.system.system import CRASHED
 from crownless.spec.computation import Message
 
 from . import kernels
@@ -47,6 +48,7 @@ class Tables:
         channel: int,
         shared: bool,
         symmetric: bool,
+        may_crash: int | None = None,
     ) -> None:
         self.calls = MachineCalls(machine, workload.has)
         #: The number of the entry that is filled in now.
@@ -56,6 +58,7 @@ class Tables:
         self.n = n = machine.n
         self.shared = shared
         self._channel = channel
+        self._may_crash = may_crash
         self.ranks = Ranks()
         #: True if a packet may go to the hold-back queue.
         self._waits = False
@@ -112,7 +115,7 @@ class Tables:
 
     def cell(self, process: int, local: Any, position: Position) -> int:
         """The number of a cell of this process of the tables."""
-        key = (process, self.calls.key(local), position)
+        key = self._key(process, local, position)
         number = self._cell_numbers.get(key)
         if number is None:
             number = self._new_cell(key, local)
@@ -120,14 +123,20 @@ class Tables:
                 self._close_cells(number)
         return number
 
+    def _key(self, process: int, local: Any, position: Position) -> CellKey:
+        return process, local if local is CRASHED else self.calls.key(local), position
+
     def _new_cell(self, key: CellKey, local: Any) -> int:
         process, _, position = key
         number = self._cell_numbers[key] = len(self.cells)
         self.cells.append((process, local, position))
-        seen = self._evaluate(process, local)
-        ready_to_receive = self.workload.ready_to_receive(position, process)
         made = sum(position) if self.workload.takes_anything else 0
-        flags = kernels.READY_TO_RECEIVE * ready_to_receive + kernels.FINISHED * self.workload.at_end(position, process)
+        if local is CRASHED:
+            seen, flags = 0, kernels.FINISHED | kernels.CRASHED
+        else:
+            seen = self._evaluate(process, local)
+            flags = kernels.READY_TO_RECEIVE * self.workload.ready_to_receive(position, process)
+            flags |= kernels.FINISHED * self.workload.at_end(position, process)
         self._seen.append(seen)
         self._cells.append([made, flags, seen, number, 0, -1, 0])
         self.cell_renamed.extend([number] * len(self.frames))
@@ -181,7 +190,7 @@ class Tables:
             assert isinstance(self.workload, Free)
             local = self.alike.seen_by_process_0(process, local)
             position = self.workload.renamed(position, self._shifts[-process])
-        return self._cell_numbers.get((self.frame_of(process), self.calls.key(local), position), -1)
+        return self._cell_numbers.get(self._key(self.frame_of(process), local, position), -1)
 
     def known_packet(self, packet: Packet) -> int:
         """The number of a packet, likewise."""
@@ -270,6 +279,9 @@ class Tables:
     def _fill_own(self, cell: int) -> None:
         process, local, position = self.cells[cell]
         start = len(self._outcomes)
+        if local is CRASHED:
+            self._own.append((cell, start, 0, 0))
+            return
         alike = self._begin_entry()
         sends: list[tuple[Message, Sequence[Step]]] = []
         internal: Sequence[tuple[str, Step]] = ()
@@ -293,6 +305,9 @@ class Tables:
                     self.exercised.add(Transition(process, local, "deliver"))
                 for step in given:
                     self._outcome(cell, process, local, "deliver", step, position)
+        if process == self._may_crash:
+            after = self.cell(process, CRASHED, position)
+            self._outcomes.append([after, kernels.CRASHES, 0, self._action("crash"), len(self.emitted), 0, 0, 0])
         self._own.append((cell, start, len(self._outcomes) - start, refused))
         self.most_own = max(self.most_own, len(self._outcomes) - start)
         if alike is not None:
@@ -302,6 +317,8 @@ class Tables:
         process, local, position = self.cells[cell]
         packet = self.packets[number]
         start = len(self._outcomes)
+        if local is CRASHED:
+            return start << 21
         alike = self._begin_entry()
         accepted = self.calls.deliverable(process, local, packet)
         if not accepted or self.exercised.awaits_release:
@@ -395,13 +412,15 @@ class Tables:
 
     @property
     def graded(self) -> bool:
-        """True if every action so far adds one to a rank; a way through the hold-back queue takes a step more."""
-        return self.ranks.graded and not self._waits
+        """True if every action so far adds one to a rank; a way through the hold-back queue takes a step more, and a
+        crash leads to one state from many.
+        """
+        return self.ranks.graded and not self._waits and self._may_crash is None
 
     @property
     def acyclic(self) -> bool:
         """True if no run can come back to a state. Twice the rank, and one for each packet in the hold-back queue,
-        always grows.
+        always grows; a process crashes once, and then its packets in flight become fewer.
         """
         return self.ranks.graded
 

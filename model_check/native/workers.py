@@ -68,7 +68,7 @@ class Worker:
         """Room for rows of n processes with this many slots and words, and for the moves of one row."""
         actions = sizes.actions
         fields = 2 + n + slots + sizes.most_emitted + 2
-        moves = n * sizes.most_own + slots * (sizes.most_of_arrival + 2) + 1
+        moves = n * sizes.most_own + slots * (sizes.most_of_arrival + 3) + 1
         room = (fields, words, moves, actions, self.outbox_rows)
         if room == self._room:
             return

@@ -17,6 +17,7 @@ from math import factorial
 from typing import Any, NamedTuple, Protocol
 
 from crownless.impl.channels import CHANNELS
+from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
 from crownless.model_check.system.monitors import Monitor
@@ -140,8 +141,8 @@ def cpus() -> int:
 
 def _why_not_native(check: ResolvedCheck) -> str | None:
     """The reason why the native engine cannot explore this; None if it can."""
-    if check.crash is not None:
-        return "the native engine knows no crashes"
+    if check.crash is not None and type(check.machine).agree is not ProtocolMachine.agree:
+        return "the native engine knows no agreement of survivors"
     if check.machine.timers:
         return "the native engine knows no timers"
     if check.channel_name not in NATIVE_CHANNELS or CHANNELS[check.channel_name] is not check.channel:

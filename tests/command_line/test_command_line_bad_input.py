@@ -44,8 +44,8 @@ check rst --engine plain --workers 2
     --engine plain: the plain explorer has no workers; leave out --engine or --workers
 check --engine plain --workers 2
     --engine plain: the plain explorer has no workers; leave out --engine or --workers
-check ses --engine native --crash P1
-    ses: --engine native: the native engine knows no crashes; leave that out
+check ses-rollback --engine native --crash P1
+    ses-rollback: --engine native: the native engine knows no agreement of survivors; leave that out
 check kearns --reduce symmetry
     kearns does not admit --reduce symmetry: it does not treat all processes alike; leave that out
 check rst --max-memory 4

@@ -251,10 +251,10 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
         ("--checkpoint x", "--checkpoint: one check is saved, not several; name one protocol"),
         ("rst ses --resume x", "--resume: one check is saved, not several; name one protocol"),
         (
-            "rst --crash P1 --checkpoint x",
+            "ses-rollback --crash P1 --checkpoint x",
             (
-                "--checkpoint: the plain explorer does not save itself: the native engine knows no crashes; "
-                "leave out --checkpoint"
+                "--checkpoint: the plain explorer does not save itself: the native engine knows no agreement "
+                "of survivors; leave out --checkpoint"
             ),
         ),
         (

@@ -40,7 +40,9 @@ def engine_of(
 def test_the_native_engine_explores_what_it_can_and_the_plain_explorer_the_rest() -> None:
     assert engine_of(Check("rst")) == Engine("native", workers=2, shared=True)
     assert engine_of(Check("rst"), "plain") == Engine("plain")
-    assert engine_of(Check("ses", crash="P1")) == Engine("plain", because="the native engine knows no crashes")
+    assert engine_of(Check("ses", crash="P1")) == Engine("native", workers=2)
+    reason = "the native engine knows no agreement of survivors"
+    assert engine_of(Check("ses-rollback", crash="P1")) == Engine("plain", because=reason)
     assert run_check(Check("rst", messages=1), engine="native").engine.workers == cpus() >= 1
 
 
@@ -70,8 +72,8 @@ def test_what_a_verdict_rests_on_is_said() -> None:
     assert native.scope.endswith("; native engine, 1 worker, no reductions")
     reduced = run_check(Check("rst", messages=2), reductions=["symmetry"], workers=2)
     assert reduced.scope.endswith("; native engine, 2 workers; counts are of what is left after symmetry reduction")
-    crash = run_check(Check("isis", messages=2, crash="P1"))
-    assert crash.scope.endswith("; plain explorer (the native engine knows no crashes), no reductions")
+    crash = run_check(Check("ses-rollback", messages=2, crash="P1"))
+    assert crash.scope.endswith("; plain explorer (the native engine knows no agreement of survivors), no reductions")
     plain = run_check(Check("rst", messages=2), engine="plain")
     assert plain.scope.endswith("; plain explorer, no reductions")
     assert [result.engine.name for result in (native, reduced, crash, plain)] == ["native", "native", "plain", "plain"]
@@ -136,7 +138,7 @@ REFUSED = [
     (Check("murty-garg"), "it does not treat all processes alike"),
     (Check("rst", program=PROGRAM), "in a program each process does its own"),
     (Check("extra-messages", parameters={"k": (4, 4, 5)}), "processes have a k of their own"),
-    (Check("isis", crash="P1"), "the native engine knows no crashes"),
+    (Check("isis", crash="P1"), "one process may crash, and others may not"),
     (Check("rst", processes=9), "it would try the 362,880 renamings of 9 processes; up to 8 it does"),
 ]
 

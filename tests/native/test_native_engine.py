@@ -79,6 +79,35 @@ def test_every_protocol_over_every_channel(protocol: str, channel: str, size: in
     assert agree(both)
 
 
+# -- crashes -----------------------------------------------------------------------------------------------------------
+
+#: Those whose survivors do not agree on anything.
+WITHOUT_AGREEMENT = [name for name, kind in PROTOCOLS.items() if kind.agree is ProtocolMachine.agree]
+
+
+@pytest.mark.parametrize("size", [0, pytest.param(1, marks=pytest.mark.slow)], ids=["small", "large"])
+@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
+@pytest.mark.parametrize("protocol", WITHOUT_AGREEMENT)
+def test_every_protocol_of_which_a_process_may_crash(protocol: str, channel: str, size: int) -> None:
+    n, m = bound(protocol, *((2, 2), (3, 2))[size], channel)
+    assert agree(question(protocol, n, m, channel, crash=f"P{n}"), ENGINES[:1] if size else ENGINES)
+
+
+@pytest.mark.parametrize("orders", [("asynchronous",), ("mailbox",), ("n-n",)])
+def test_a_crash_whatever_the_monitors(orders: tuple[str, ...]) -> None:
+    for protocol in ("buffer-bounded", "unordered"):
+        assert agree(question(protocol, 2, 3, orders=orders, crash="P1"))
+
+
+@pytest.mark.parametrize("process", ["P1", "P2", "P3"])
+@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
+def test_a_program_of_which_a_process_may_crash(channel: str, process: str) -> None:
+    script = load_program("mf-program-1-selective")
+    questions = [question(protocol, program=script, channel=channel, crash=process) for protocol in ("rst", "buffer")]
+    assert all(agree(both) for both in questions)
+    assert any(both.native().blocked for both in questions)
+
+
 # -- other checks ------------------------------------------------------------------------------------------------------
 
 ORDERS = ("mailbox", "one-n", "n-n", "synchronous")

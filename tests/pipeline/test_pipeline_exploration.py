@@ -244,10 +244,10 @@ def test_a_saved_search_is_of_its_engine(crownless: Crownless, spark: SparkSessi
 
 
 def test_unsupported_requests_are_refused(crownless: Crownless) -> None:
-    assert crownless("check", "rst", "--engine", "spark", "--crash", "P1") == (
+    assert crownless("check", "ses-rollback", "--engine", "spark", "--crash", "P1") == (
         2,
         "",
-        "crownless: rst: --engine spark: the native engine knows no crashes; leave that out\n",
+        "crownless: ses-rollback: --engine spark: the native engine knows no agreement of survivors; leave that out\n",
     )
     assert crownless("check", "rst", "--master", "local") == (
         2,
