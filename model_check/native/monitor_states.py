@@ -77,7 +77,7 @@ class MonitorStates:
 class PlainMonitorStates(MonitorStates):
     """Any monitors."""
 
-    def __init__(self, monitors: Sequence[Monitor], bit: dict[str, int], may_crash: int | None) -> None:
+    def __init__(self, monitors: Sequence[Monitor], bit: dict[str, int], may_crash: int | None = None) -> None:
         super().__init__()
         self.monitors = monitors
         self._may_crash = may_crash
@@ -339,7 +339,7 @@ def _longer(array: Any, size: int) -> Any:
 
 
 def monitor_states_for(
-    monitors: Sequence[Monitor], workload: Workload, bit: dict[str, int], may_crash: int | None
+    monitors: Sequence[Monitor], workload: Workload, bit: dict[str, int], may_crash: int | None = None
 ) -> MonitorStates:
     """The fastest implementation for these monitors."""
     deliveries, *others = monitors

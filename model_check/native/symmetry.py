@@ -207,7 +207,9 @@ class Alike:
         left = list(others)
         for name, step in steps:
             image = self._renamed_step(step, renaming)
-            place = next((k for k, (named, other) in enumerate(left) if named == name and self._same(image, other)), None)
+            place = next(
+                (k for k, (named, other) in enumerate(left) if named == name and self._same(image, other)), None
+            )
             if place is None:
                 break
             del left[place]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from random import Random
 from typing import Any, NamedTuple
 
 import pytest
 from derived_protocols import Message as Numbered
 from derived_protocols import Outcome, Outcomes, Unordered
 from native_engine_setup import monitors_for
+from random_machines import random_machine
 from second_derivations import Moves
 
 from crownless.impl.channels import CHANNELS
@@ -76,59 +76,6 @@ def test_every_monitor_state_of_a_state_is_followed(breaks_at: int) -> None:
 
 
 # -- random machines ---------------------------------------------------------------------------------------------------
-
-
-class RandomMachine(ProtocolMachine):
-    """Delivers, holds back, drops and doubles messages as a table says that its seed determines.
-
-    A local state is a mood and the messages held.
-    """
-
-    promises = "asynchronous"
-    seed = 0
-
-    def chance(self, *situation: object) -> Random:
-        return Random(repr((self.seed, situation)))
-
-    def initial(self, i: int) -> tuple[int, tuple[Message, ...]]:
-        return 0, ()
-
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        (mood, held), chance = state, self.chance("send", i, state[0])
-        if mood and chance.random() < 0.4:
-            return []
-        packets, events = [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)]
-        moods = {chance.choice((mood, 0, 1)) for _ in range(chance.choice((1, 1, 2)))}
-        return [Step((after, held), packets, events) for after in sorted(moods)]
-
-    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
-        return self.chance("guard", i, state[0], packet.source).random() < 0.85
-
-    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        (mood, held), chance = state, self.chance("packet", i, state[0], packet.source)
-        message, after = packet.message, chance.choice((mood, 0, 1))
-        delivers = [AppEvent("deliver", message)]
-        outcomes = {
-            "deliver": Step((after, held), (), delivers),
-            "hold": Step((after, (*held, message))),
-            "drop": Step((after, held)),
-            "double": Step((after, (*held, message)), (), delivers),
-        }
-        likely = ("deliver",) * 10 + ("hold",) * 5 + ("double",) * 3 + ("drop",)
-        ways = {chance.choice(likely) for _ in range(chance.choice((1, 2)))}
-        return [outcomes[way] for way in sorted(ways)]
-
-    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        mood, held = state
-        if not held:
-            return []
-        place = self.chance("release", i, mood).choice((0, -1))
-        rest = held[1:] if place == 0 else held[:-1]
-        return [("release", Step((mood, rest), (), [AppEvent("deliver", held[place])]))]
-
-
-def random_machine(seed: int) -> type[RandomMachine]:
-    return type(f"RandomMachine{seed}", (RandomMachine,), {"seed": seed})
 
 
 #: The events at each process.

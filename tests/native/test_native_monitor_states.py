@@ -33,12 +33,12 @@ class Both:
     """Two ways to hold the monitor states of the same monitors, driven side by side."""
 
     def __init__(self, workload: Free, monitors: Callable[[], Sequence[Monitor]]) -> None:
+        n = len(workload.processes)
         self.parts: tuple[MonitorStates, MonitorStates] = (
-            PlainMonitorStates(monitors(), BIT),
-            monitor_states_for(monitors(), workload, BIT),
+            PlainMonitorStates(monitors(), BIT, n - 1),
+            monitor_states_for(monitors(), workload, BIT, n - 1),
         )
         assert not isinstance(self.parts[1], PlainMonitorStates)
-        n = len(workload.processes)
         self.renamings = [Renaming(image) for image in permutations(range(n))]
         #: Which monitor state of the one is which of the other.
         self.same: tuple[dict[int, int], dict[int, int]] = ({0: 0}, {0: 0})
