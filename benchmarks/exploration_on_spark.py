@@ -51,7 +51,7 @@ def measure(engine: str, protocol: str, n: int, m: int, cores: int) -> dict[str,
         before, began = processor_seconds(), time.perf_counter()
         found = run_check(Check(protocol, n, m), engine="native", workers=cores).exploration
     else:
-        from crownless.pipeline.exploration.search import OnSpark
+        from crownless.pipeline.exploration import OnSpark
         from crownless.pipeline.session import session
 
         spark = session(f"local[{cores}]", rows_in_java=False)

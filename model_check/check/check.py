@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from crownless.impl.workloads import Free, Workload
@@ -73,7 +74,8 @@ def run_check(
     `first`: the search ends at the shortest violation. Properties that no run of this length violates stay unknown.
 
     The search is saved in the directory `checkpoint`, or resumed from the directory `resume`, where it is saved from
-    then on. A completed check leaves nothing there. `report` gets a line if saving fails; the search then goes on.
+    then on. A completed check leaves nothing there. `report` gets a line if saving fails, and if
+    a search that needs more memory than it may use goes on on disk.
     `on_violation` gets a line for each violation found while a long search goes on. `around_native` is entered around
     a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
@@ -81,7 +83,7 @@ def run_check(
     chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
     if chosen.name == "spark" and elsewhere is None:
         raise BadInput("the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`")
-    search = Search(resolved, limits or Limits(), progress, elsewhere, first=first)
+    search = Search(resolved, limits or Limits(), progress, elsewhere, report, first=first)
     if on_violation is not None:
         search.report_early(on_violation)
     named = engine or chosen.reductions or workers or checkpoint or resume
@@ -158,12 +160,13 @@ class Search:
         limits: Limits,
         progress: Progress | None,
         elsewhere: RemoteEngine | None,
+        report: Callable[[str], None] | None,
         *,
         first: bool,
     ) -> None:
         # The shortest violation is one of what is promised.
         self.check = check if not first else replace(check, properties=tuple(p for p in check.properties if p.promised))
-        self.limits, self.progress = limits, progress
+        self.limits, self.progress, self.report = limits, progress, report
         self.elsewhere, self.first = elsewhere, first
         self.engine = Engine("plain")
         #: The findings of the plain explorer's first try, if it was made and not completed.
@@ -227,10 +230,23 @@ class Search:
             self.start(self.clock)  # not counting the time before
             found: Exploration = search.explore(self.limits, self.progress, saving, first=self.first)
             self.seconds_before = search.seconds_before
+            if self.elsewhere is None and self.limits.memory_is_why(found.stopped):
+                search, found = self.on_disk(search, found, saving)
         if self.earlier is not None and found.stopped and found.states < self.earlier.states:
             return self.ended_at_once(found.stopped)
         self.engine = self.engine.after(search.symmetry)
         return found
+
+    def on_disk(self, search: Any, found: Exploration, saving: Checkpoint | None) -> tuple[Any, Exploration]:
+        """Goes on with a search that has reached its limit of memory, with its levels in files."""
+        from crownless.model_check.on_disk.search import SearchOnDisk
+
+        where = None if saving is None else saving.directory
+        with TemporaryDirectory(prefix="crownless-", dir=where, ignore_cleanup_errors=True) as directory:
+            if self.report is not None:
+                self.report(f"{found.stopped}: the search goes on with its levels on disk, in {directory}")
+            onward = SearchOnDisk.going_on_from(search, self.check, self.engine, Path(directory))
+            return onward, onward.explore(self.limits.after(found.seconds), self.progress, first=self.first)
 
     def ended_at_once(self, reason: str) -> Exploration:
         """The findings of the first try, if there was one and this search got no further."""

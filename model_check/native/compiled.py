@@ -31,7 +31,6 @@ KERNELS = (
     "model_check/system/open_points.py",
     "oracle/logs",
     "oracle/log_orders",
-    "pipeline/exploration",
     "pipeline/logs",
 )
 #: How Numba compiles a function; types are lost on the way.

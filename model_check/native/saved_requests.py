@@ -63,7 +63,7 @@ def code_digest(machine: type[ProtocolMachine]) -> str:
     own files, if these are elsewhere.
     """
     package = Path(crownless.__path__[0])
-    folders = ("spec", "impl", "model_check", "pipeline/exploration")
+    folders = ("spec", "impl", "model_check")
     files = [file for folder in folders for file in sorted((package / folder).resolve().rglob("*.py"))]
     for kind in machine.__mro__:
         file = getattr(sys.modules[kind.__module__], "__file__", None)

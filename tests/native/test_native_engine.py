@@ -99,6 +99,33 @@ def test_a_crash_whatever_the_monitors(orders: tuple[str, ...]) -> None:
         assert agree(question(protocol, 2, 3, orders=orders, crash="P1"))
 
 
+class PostsLater(ProtocolMachine):
+    """Keeps each message, and sends it in a step of its own."""
+
+    promises = "asynchronous"
+
+    def initial(self, i: int) -> tuple[Message, ...]:
+        return ()
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [Step((*state, message))]
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        message, *rest = state or (None,)
+        if message is None:
+            return []
+        return [("post", Step(tuple(rest), [Packet(i, message.receiver, "m", message)], [AppEvent("send", message)]))]
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [Step(state, (), [AppEvent("deliver", packet.message)])]
+
+
+def test_a_crashed_process_owes_no_sends() -> None:
+    both = question(PostsLater, 2, 2, orders=("asynchronous",), crash="P2")
+    assert agree(both)
+    assert both.plain().broken == {}
+
+
 @pytest.mark.parametrize("process", ["P1", "P2", "P3"])
 @pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 def test_a_program_of_which_a_process_may_crash(channel: str, process: str) -> None:

@@ -24,11 +24,11 @@ from crownless.model_check.check import check as checking
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.native.checkpoints import checkpoint_in, header_in
+from crownless.model_check.on_disk import tasks
 from crownless.model_check.search.engines import NATIVE_CHANNELS, engine_for
 from crownless.model_check.system.exploration import Exploration
-from crownless.pipeline.exploration import search as exploration
-from crownless.pipeline.exploration import tasks
-from crownless.pipeline.exploration.search import OnSpark
+from crownless.pipeline import exploration
+from crownless.pipeline.exploration import OnSpark
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 
@@ -142,7 +142,7 @@ import os, signal, sys
 from pathlib import Path
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
-from crownless.pipeline.exploration import search as exploration
+from crownless.pipeline import exploration
 from crownless.pipeline.session import session
 
 class DiesOnce:

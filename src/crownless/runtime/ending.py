@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from .memory import NO_MEMORY, memory_in_use, memory_left
+from .memory import NO_MEMORY, measure_anew, memory_in_use, memory_left
 
 #: Why a search ended after a signal.
 INTERRUPTED = "interrupted"
@@ -81,6 +81,10 @@ class Limits:
             return f"time limit of {self.seconds:g} s reached"
         most, reason = self._most
         return reason if memory_in_use() > most else None
+
+    def memory_is_why(self, reason: str | None) -> bool:
+        """True if this is the reason to end when too much memory is used."""
+        return reason == self._most[1]
 
     def after(self, seconds: float) -> "Limits":
         """The same for a search that comes after one that took these seconds."""
@@ -250,6 +254,16 @@ def stop_reason() -> str | None:
         if watch.part is not None:
             return watch.part.over()
     return None
+
+
+def memory_is_freed() -> None:
+    """The memory in use is measured anew: parts that reached their limit of it may go on if they use less now."""
+    measure_anew()
+    part = _watches[0].part if _watches else None
+    while part is not None:
+        if part.limits.memory_is_why(part.reason):
+            part.reason = None
+        part = part.outer
 
 
 def look() -> None:

@@ -26,6 +26,11 @@ def memory_in_use() -> int:
     return int(_last_look[1])
 
 
+def measure_anew() -> None:
+    """The next call of `memory_in_use` measures."""
+    _last_look[0] = float("-inf")
+
+
 def memory_left() -> tuple[int, str]:
     """The bytes of memory that are available, and what sets the limit: this machine, or a container."""
     left = [(int(psutil.virtual_memory().available), "this machine")]

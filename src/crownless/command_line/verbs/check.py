@@ -248,7 +248,7 @@ def _refuse_contradictions(
 
 def _on_spark(master: str | None, workers: int | None) -> RemoteEngine:
     """The place where the engine `spark` runs."""
-    from crownless.pipeline.exploration.search import OnSpark  # it needs an extra that others do not
+    from crownless.pipeline.exploration import OnSpark  # it needs an extra that others do not
 
     return OnSpark(master=master, partitions=workers)
 

@@ -1,10 +1,11 @@
-"""The executors' part of a search: expanding rows of a level, and merging the successors found for an owner.
+"""The tasks of a search on disk: expanding rows of a level, and merging the successors found for an owner.
 
 A task carries all its inputs or names their files, and returns all its results; no two attempts of a task write to the
 same file, and no task reads a file before the driver knows its name. So a task may run anywhere, repeatedly, or
 concurrently.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -31,10 +32,21 @@ class View(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A file of rows: an owner's part of a level, or the rows found by one task for all owners."""
+    """A file of rows: an owner's part of a level."""
 
     file: str
     size: int
+    shape: Shape
+
+
+class Found(NamedTuple):
+    """A file of the rows found by one task, those of one owner after those of another; a last column has what sleeps.
+
+    `ends`: where the rows of each owner end.
+    """
+
+    file: str
+    ends: list[int]
     shape: Shape
 
 
@@ -49,7 +61,7 @@ class ExpandTask(NamedTuple):
     """A task: expand rows of one owner."""
 
     directory: str
-    tables: str  #: the file of the tables
+    tables: str  #: the file of the tables, for an executor
     system: kernels.SearchConstants
     owners: int
     owner: int
@@ -68,7 +80,7 @@ class ExpandResult(NamedTuple):
     seen: Any
     actions: Any
     waits: Any  #: cells of rows where a program ends unfinished, each once
-    found: list[Block]
+    found: list[Found]
     shape: Shape
 
 
@@ -79,7 +91,7 @@ class MergeTask(NamedTuple):
     n: int
     owner: int
     earlier: list[Block]  #: its parts of the levels before, if these are kept
-    found: list[Block]
+    found: list[Found]
     shape: Shape
     sleeps: bool
 
@@ -133,7 +145,7 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
     counts, seen = np.zeros(2, np.int64), np.zeros(2, np.int64)
     actions = np.zeros(sizes.actions, np.int64)
     misses, waits = [np.zeros(0, np.uint64)], [np.zeros((0, n), np.int64)]
-    found: list[Block] = []
+    found: list[Found] = []
     old, fresh = task.left
     missed: list[Any] = [np.zeros(0, np.int64)]
     missing = expanded = 0
@@ -177,14 +189,34 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
     )
 
 
-def _successors(task: ExpandTask, worker: Worker, shape: Shape) -> Block:
+def _successors(task: ExpandTask, worker: Worker, shape: Shape) -> Found:
     """Writes the successors to a file, by owner."""
-    arrays: dict[str, Any] = {}
-    for owner, count in enumerate(worker.filled.tolist()):
-        if count:
-            arrays[f"rows-{owner}"] = worker.out[owner, :count]
-            arrays[f"asleep-{owner}"] = worker.asleep[owner, :count]
-    return Block(write(task.directory, "found", **arrays), int(worker.filled.sum()), shape)
+    counts = worker.filled.tolist()
+    rows = [worker.out[owner, :count] for owner, count in enumerate(counts)]
+    asleep = [worker.asleep[owner, :count] for owner, count in enumerate(counts)]
+    return write_found(task.directory, rows, asleep, shape)
+
+
+def write_found(directory: str | Path, rows: Sequence[Any], asleep: Sequence[Any], shape: Shape) -> Found:
+    """Writes the rows found for each owner to a file of this attempt only."""
+    file = f"found-{uuid4().hex[:12]}.rows"
+    ends = np.cumsum([len(each) for each in rows]).tolist()
+    together = np.zeros((ends[-1], rows[0].shape[1] + 1), np.uint64)
+    np.concatenate(rows, out=together[:, :-1])
+    if any(map(len, asleep)):
+        together[:, -1] = np.concatenate(asleep)
+    together.tofile(Path(directory) / file)  # unlike an archive, it is read in part, and has no checksums
+    return Found(file, ends, shape)
+
+
+def read_found(directory: str | Path, found: Found, owner: int, n: int) -> tuple[Any, Any]:
+    """The rows found for an owner, and what sleeps in each."""
+    begin, end = (0, *found.ends)[owner : owner + 2]
+    columns = found.shape.layout(n).words + 1
+    numbers = (end - begin) * columns
+    together = np.fromfile(Path(directory) / found.file, np.uint64, numbers, offset=begin * columns * 8)
+    together = together.reshape(end - begin, columns)
+    return np.ascontiguousarray(together[:, :-1]), together[:, -1].astype(np.uint32)
 
 
 def merge(task: MergeTask) -> MergeResult:
@@ -196,12 +228,9 @@ def merge(task: MergeTask) -> MergeResult:
             row_set.add(_laid_out(arrays["rows"], block.shape, task), layout)
     start = row_set.used
     tallies = np.zeros(2, np.int64)
-    for block in task.found:
-        with np.load(directory / block.file) as arrays:
-            if f"rows-{task.owner}" not in arrays:
-                continue
-            rows, asleep = arrays[f"rows-{task.owner}"], arrays[f"asleep-{task.owner}"]
-        rows = _laid_out(rows, block.shape, task)
+    for found in task.found:
+        rows, asleep = read_found(directory, found, task.owner, task.n)
+        rows = _laid_out(rows, found.shape, task)
         hashes = np.zeros(len(rows), np.uint64)
         hashes_of(rows, layout, hashes)
         row_set.insert(rows, hashes, asleep, len(rows), layout, start, tallies)

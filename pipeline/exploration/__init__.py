@@ -1,1 +1,0 @@
-"""The search of the native engine, on Spark."""

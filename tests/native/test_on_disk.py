@@ -1,0 +1,115 @@
+"""A search that reaches its limit of memory goes on with its levels on disk, and finds what it would have found."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from native_engine_setup import REDUCED, Question, question, reported
+
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.native.search import NativeSearch
+from crownless.model_check.on_disk import search as on_disk
+from crownless.model_check.on_disk import tasks
+from crownless.model_check.on_disk.search import SearchOnDisk
+from crownless.model_check.search.engines import engine_for
+from crownless.runtime import ending
+from crownless.runtime.ending import Limits
+
+#: Graded and not, with rows that are all kept, with symmetry reduction, programs, crashes, and plain monitors.
+SAMPLE: tuple[tuple[dict[str, Any], bool], ...] = (
+    ({"protocol": "rst", "n": 3, "messages": 4}, False),
+    ({"protocol": "rst", "n": 3, "messages": 4}, True),
+    ({"protocol": "kearns", "n": 3, "messages": 2, "channel": "fifo"}, False),
+    ({"protocol": "fifo-ack", "n": 2, "messages": 2, "channel": "duplicating"}, False),
+    ({"protocol": "unordered", "n": 3, "messages": 3, "orders": ("n-n", "synchronous")}, False),
+    ({"protocol": "ses", "n": 3, "messages": 3, "crash": "P1"}, False),
+    ({"protocol": "rendezvous", "program": load_program("mf-program-3")}, False),
+)
+
+
+def goes_on(case: Question, after: int, directory: Path, *, symmetry: bool = False) -> Any:
+    """What is found by a search that is in memory up to so many states, and then on disk."""
+    engine = engine_for(case.check, engine="native", workers=2, reductions=REDUCED if symmetry else ())
+    search = NativeSearch(case.check, engine)
+    assert search.explore(Limits(states=after)).stopped
+    return SearchOnDisk.going_on_from(search, case.check, engine, directory).explore()
+
+
+@pytest.mark.parametrize(("options", "symmetry"), SAMPLE, ids=str)
+def test_a_search_goes_on_from_any_level(options: dict[str, Any], symmetry: bool, tmp_path: Path) -> None:
+    case = question(**options)
+    whole = case.native(symmetry=symmetry)
+    for share in (20, 2):
+        found = goes_on(case, whole.states // share, tmp_path, symmetry=symmetry)
+        assert reported(found) == reported(whole)
+        assert (found.levels, found.acyclic) == (whole.levels, whole.acyclic)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_protocol_goes_on_in_parts_that_miss_entries(protocol: str, tmp_path: Path) -> None:
+    case = question(protocol, 2, 3)
+    whole = case.native()
+    with patch.multiple(tasks, BLOCK=8, MISSES_TO_STOP_AT=2), patch.object(on_disk, "PARTS", 3):
+        assert reported(goes_on(case, whole.states // 3, tmp_path)) == reported(whole)
+
+
+@pytest.fixture
+def memory_runs_short() -> Iterator[list[int]]:
+    """The limit of memory is reached while a search in memory is at its fourth level, and never on disk."""
+    used = [0]
+    begins, resume = NativeSearch.level_begins, SearchOnDisk._resume
+
+    def at_level(search: NativeSearch) -> None:
+        begins(search)
+        used[0] = 1 << 60 if search.level >= 4 else 0
+
+    def on_disk_now(search: SearchOnDisk) -> None:
+        used[0] = 0
+        resume(search)
+
+    with (
+        patch.object(NativeSearch, "level_begins", at_level),
+        patch.object(SearchOnDisk, "_resume", on_disk_now),
+        patch.object(ending, "memory_in_use", lambda: used[0]),
+    ):
+        yield used
+
+
+def test_a_check_that_needs_more_memory_goes_on_and_says_so(memory_runs_short: list[int], tmp_path: Path) -> None:
+    said: list[str] = []
+    saved = tmp_path / "saved"
+    check = Check("unordered", 3, 3)
+    limits = Limits(memory=1 << 40)
+    result = run_check(check, limits, engine="native", report=said.append, checkpoint=saved)
+    assert len(said) == 1
+    assert f"MiB of memory are used: the search goes on with its levels on disk, in {saved}" in said[0]
+    assert not saved.exists()
+    plain = run_check(check, engine="plain")
+    assert reported(result.exploration) == reported(plain.exploration)
+    assert [known.verdict for known in result.properties] == [known.verdict for known in plain.properties]
+    assert result.seconds >= result.exploration.seconds > 0
+
+
+def test_a_full_disk_ends_the_search_with_what_was_found(memory_runs_short: list[int]) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with patch.object(tasks, "write_found", side_effect=full):
+        result = run_check(Check("unordered", 3, 3), Limits(memory=1 << 40), engine="native")
+    assert result.exploration.stopped is not None
+    assert result.exploration.stopped.endswith(": No space left on device")
+    assert result.exploration.stopped.startswith("cannot write to ")
+    verdicts = {known.property.name: known.verdict for known in result.properties}
+    assert (verdicts["fifo"], verdicts["never-blocks"]) == ("violated", "unknown")
+
+
+def test_a_search_that_needs_too_much_memory_on_disk_too_ends(memory_runs_short: list[int]) -> None:
+    with patch.object(SearchOnDisk, "level_begins", lambda _: memory_runs_short.__setitem__(0, 1 << 60)):
+        result = run_check(Check("rst", 3, 3), Limits(memory=1 << 40), engine="native")
+    assert result.exploration.stopped == f"{1 << 20} MiB of memory are used"
+    assert 0 < result.exploration.states < 983
