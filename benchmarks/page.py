@@ -55,7 +55,7 @@ BENCHMARKS = (
     Benchmark(
         "The same search on Spark",
         "Processor seconds of all processes that take part, beside those of the native engine.",
-        "benchmarks/exploration_on_spark.py -n 3 -m 8",
+        "benchmarks/exploration_on_spark.py -n 3 -m 9",
     ),
 )
 
