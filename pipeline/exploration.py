@@ -22,7 +22,9 @@ from uuid import uuid4
 import numpy as np
 
 from crownless.model_check.check.request import ResolvedCheck
+from crownless.model_check.native import kernels
 from crownless.model_check.native.checkpoints import Checkpoint
+from crownless.model_check.native.workers import Sizes
 from crownless.model_check.on_disk.search import SearchOnDisk
 from crownless.model_check.on_disk.tasks import (
     ExpandResult,
@@ -30,7 +32,7 @@ from crownless.model_check.on_disk.tasks import (
     MergeResult,
     MergeTask,
     View,
-    expand_on_executor,
+    expand,
     merge,
     write,
 )
@@ -106,9 +108,8 @@ class SearchOnSpark(SearchOnDisk):
         return self._on_spark(expand_on_executor, [task._replace(tables=tables) for task in tasks])
 
     def merged(self, tasks: Sequence[MergeTask]) -> list[MergeResult]:
-        rows = sum(block.size for task in tasks for block in task.earlier) + sum(
-            found.ends[-1] for found in tasks[0].found
-        )
+        of_earlier = sum(block.size for task in tasks for block in task.earlier)
+        rows = of_earlier + sum(found.ends[-1] for found in tasks[0].found)
         return self._on_spark(merge, tasks) if rows > MAX_ROWS_ON_DRIVER else super().merged(tasks)
 
     def _on_spark(self, do: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
@@ -129,3 +130,26 @@ class SearchOnSpark(SearchOnDisk):
             ) from error
         finally:
             context.removeJobTag(tag)
+
+
+def view_in(directory: str, file: str) -> View:
+    """The tables that the driver wrote."""
+    with np.load(Path(directory) / file) as arrays:
+        return View(
+            kernels.Tables(*(arrays[name] for name in kernels.Tables._fields)),
+            kernels.MonitorStates(*(arrays[name] for name in kernels.MonitorStates._fields)),
+            Sizes(*arrays["sizes"].tolist()),
+        )
+
+
+#: The tables last read by this process, by directory and file.
+_last_view: dict[tuple[str, str], View] = {}
+
+
+def expand_on_executor(task: ExpandTask) -> ExpandResult:
+    """Expands rows with the tables that the driver wrote."""
+    key = task.directory, task.tables
+    if key not in _last_view:
+        _last_view.clear()
+        _last_view[key] = view_in(*key)
+    return expand(task, _last_view[key])

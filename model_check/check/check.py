@@ -246,7 +246,8 @@ class Search:
             if self.report is not None:
                 self.report(f"{found.stopped}: the search goes on with its levels on disk, in {directory}")
             onward = SearchOnDisk.going_on_from(search, self.check, self.engine, Path(directory))
-            return onward, onward.explore(self.limits.after(found.seconds), self.progress, first=self.first)
+            limits = self.limits.after(found.seconds - search.seconds_before)
+            return onward, onward.explore(limits, self.progress, first=self.first)
 
     def ended_at_once(self, reason: str) -> Exploration:
         """The findings of the first try, if there was one and this search got no further."""

@@ -114,7 +114,8 @@ class SearchOnDisk(LevelSearch):
         self._keep_all(search.keep)
         self.seconds_before = search.result.seconds
         self.result, self.level = search._at_level_start, search.level
-        self._write_rows_of(search)
+        with self._writing():
+            self._write_rows_of(search)
         search.now, search.next, search.worker_buffers = [], [], []
         memory_is_freed()
 
@@ -192,10 +193,16 @@ class SearchOnDisk(LevelSearch):
         return self._by_threads(merge, tasks)
 
     def _by_threads(self, do: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-        try:
+        with self._writing():
             return list(self._pool.map(do, tasks))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Within it an error of the disk ends the search, with what was found by then."""
+        try:
+            yield
         except OSError as error:
-            raise Stopped(f"cannot write to {self._directory}: {error.strerror}") from error
+            raise Stopped(f"cannot write to {self._directory}: {error.strerror or error}") from error
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 

@@ -111,29 +111,6 @@ def write(directory: str | Path, name: str, **arrays: Any) -> str:
     return file
 
 
-def view_in(directory: str, file: str) -> View:
-    """The tables that the driver wrote."""
-    with np.load(Path(directory) / file) as arrays:
-        return View(
-            kernels.Tables(*(arrays[name] for name in kernels.Tables._fields)),
-            kernels.MonitorStates(*(arrays[name] for name in kernels.MonitorStates._fields)),
-            Sizes(*arrays["sizes"].tolist()),
-        )
-
-
-#: The tables last read by this process, by directory and file.
-_last_view: dict[tuple[str, str], View] = {}
-
-
-def expand_on_executor(task: ExpandTask) -> ExpandResult:
-    """Expands rows with the tables that the driver wrote."""
-    key = task.directory, task.tables
-    if key not in _last_view:
-        _last_view.clear()
-        _last_view[key] = view_in(*key)
-    return expand(task, _last_view[key])
-
-
 def expand(task: ExpandTask, view: View) -> ExpandResult:
     """Expands rows until too many miss a table entry."""
     n, sizes = task.system.n, view.sizes

@@ -196,11 +196,11 @@ def check(
     deliver their own messages, too. `parameters`: the protocol's own, such as `{"k": 3}`. `clocks`: clocks by which no
     message may arrive late. `crash`: the process that may crash. `monitors`: further monitors of runs. `engine`:
     `native`, `plain`, or `spark` with `elsewhere=OnSpark(…)`. `reductions`: `symmetry` or `all`. `max_seconds`,
-    `max_states`, `max_memory` (bytes): limits at which the search ends early, with the results so far. `checkpoint`: a
-    new directory, in which the search is saved; `resume`: a directory in which a search was saved, to continue it.
-    `workers`: threads of the native engine, by default one per processor. `progress` is called with the findings so far
-    and the level. `first`: the search ends at the shortest violation, and properties that no run of this length
-    violates stay unknown.
+    `max_states`, `max_memory` (bytes): limits at which the search ends early, with the results so far; at that of
+    memory a search by the native engine goes on with its levels on disk, if that helps. `checkpoint`: a new directory,
+    in which the search is saved; `resume`: a directory in which a search was saved, to continue it. `workers`: threads
+    of the native engine, by default one per processor. `progress` is called with the findings so far and the level.
+    `first`: the search ends at the shortest violation, and properties that no run of this length violates stay unknown.
 
     The logger `crownless` gets a warning for each violation found while a long search goes on, and for a declared
     symmetry that is found false.

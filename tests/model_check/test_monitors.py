@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain, permutations
-from random import Random
+from itertools import chain
 
 import pytest
+from event_sequences import (
+    Reported,
+    computation_of,
+    crown_can_be_avoided,
+    delivers,
+    lines_of,
+    reported_by,
+    sends,
+    sequences,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from native_engine_setup import monitors_for
@@ -33,11 +42,8 @@ from crownless.model_check.system.open_points import OpenPoints
 from crownless.model_check.system.system import MonitorState, State, System
 from crownless.spec import by_search, library, notation
 from crownless.spec.clocks import LamportClock, VectorClock
-from crownless.spec.computation import Computation, Message
-from crownless.spec.orders import ORDERS, causal, decide, fifo, total
-
-#: What a monitor has reported on the way to a node.
-Reported = frozenset[str]
+from crownless.spec.computation import Message
+from crownless.spec.orders import ORDERS, causal, fifo, total
 
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "2 processes, 3 messages": lambda: Free(2, 3),
@@ -166,97 +172,6 @@ def test_a_monitor_state_never_splits_a_state_of_rst(channel: str, n: int, m: in
 # -- any sequence of events --------------------------------------------------------------------------------------------
 
 
-def sends(message: Message) -> Observation:
-    return Observation("send", message.sender, message)
-
-
-def delivers(message: Message) -> Observation:
-    return Observation("deliver", message.receiver, message)
-
-
-@st.composite
-def sequences(
-    draw: st.DrawFn, *, self_sends: bool = True, early: bool = False, again: Sequence[str] = ()
-) -> tuple[int, list[Observation]]:
-    """Application events of n processes in any order that makes sense.
-
-    `early`: a message may be delivered before it is sent. `again`: kinds of events that may be repeated.
-    """
-    n = draw(st.integers(2, 4))
-    messages = []
-    for k in range(draw(st.integers(1, 4))):
-        sender = draw(st.integers(0, n - 1))
-        others = [q for q in range(n) if q != sender or self_sends]
-        receivers = draw(st.sets(st.sampled_from(others), min_size=1, max_size=2))
-        messages.append(Message(f"m{k + 1}", sender, tuple(sorted(receivers))))
-    happened: list[Observation] = []
-    length = draw(st.integers(0, 3 * len(messages)))
-    while len(happened) < length:
-        possible = list(map(sends, messages))
-        for message in messages:
-            if early or sends(message) in happened:
-                possible += [Observation("deliver", q, message) for q in message.receivers]
-        possible = [event for event in possible if event not in happened or event.kind in again]
-        if not possible:
-            break
-        happened.append(draw(st.sampled_from(possible)))
-    return n, happened
-
-
-def lines_of(n: int, happened: Sequence[Observation]) -> list[list[tuple[str, Message]]]:
-    """The first occurrence of every event, on its process's line."""
-    lines: list[list[tuple[str, Message]]] = [[] for _ in range(n)]
-    for kind, process, message in happened:
-        event = ("send" if kind == "send" else "receive", message)
-        if event not in lines[process]:
-            lines[process].append(event)
-    return lines
-
-
-def computation_of(n: int, happened: Sequence[Observation]) -> Computation:
-    return Computation.of_message_lines(lines_of(n, happened))
-
-
-def reported_by(monitor: Monitor, happened: Sequence[Observation]) -> list[Reported]:
-    """What the monitor has reported so far, after each event. Each message is handed over before its first one."""
-    monitor_state, reported, after = monitor.initial(), frozenset[str](), []
-    handed = {observation.message for observation in happened if observation.kind == "hand"}
-    for observation in happened:
-        message = observation.message
-        before = [] if message in handed else [Observation("hand", message.sender, message)]
-        handed.add(message)
-        for each in (*before, observation):
-            code = monitor.encode(each)
-            if code is not None:
-                monitor_state, names = monitor.observe(monitor_state, code)
-                reported |= set(names)
-        after.append(reported)
-    return after
-
-
-def crown_can_be_avoided(n: int, happened: Sequence[Observation]) -> bool:
-    """By definition: can each message be given one moment at which all its events take place, those to come as well?
-
-    Moments do not decrease along a line, and what is to come there comes after all the rest.
-    """
-    lines = [[message for _, message in line] for line in lines_of(n, happened)]
-    messages = sorted({message for line in lines for message in line})
-    to_come = [
-        (process, message)
-        for message in messages
-        for process, kind in ((message.sender, "send"), *((q, "receive") for q in message.receivers))
-        if (kind, message) not in lines_of(n, happened)[process]
-    ]
-    for order in permutations(messages):
-        moment = {message: k for k, message in enumerate(order)}
-        moments = [[moment[message] for message in line] for line in lines]
-        if all(line == sorted(line) for line in moments) and all(
-            not moments[process] or moments[process][-1] <= moment[message] for process, message in to_come
-        ):
-            return True
-    return False
-
-
 A, B = Message("a", 0, (1,)), Message("b", 1, (0,))
 
 
@@ -291,124 +206,6 @@ def test_history_waits_with_its_judgement_until_all_that_is_delivered_is_sent(
             assert all(keeps(lines, order) for order in ORDERS)
         else:
             assert keeps(lines, "synchronous") == crown_can_be_avoided(n, happened[:length])
-
-
-def test_a_message_that_its_sender_receives_before_it_sends_it_keeps_no_order() -> None:
-    self_send = Message("a", 0, (0,))
-    for order in open_points.ORDERS:
-        assert reported_by(OpenPoints(1, order), [delivers(self_send)])[-1] == {order}
-
-
-@given(sequences(self_sends=False, early=True, again=["send", "deliver"]))
-def test_open_points_report_a_crown_exactly_as_soon_as_it_cannot_be_avoided(run: tuple[int, list[Observation]]) -> None:
-    n, happened = run
-    for length, reported in enumerate(reported_by(OpenPoints(n, "synchronous"), happened), 1):
-        assert bool(reported) != crown_can_be_avoided(n, happened[:length])
-
-
-@pytest.mark.parametrize("order", open_points.ORDERS)
-@given(sequences(again=["deliver"]))
-def test_open_points_report_exactly_what_a_search_by_definition_finds_broken(
-    order: str, run: tuple[int, list[Observation]]
-) -> None:
-    n, happened = run
-    for length, reported in enumerate(reported_by(OpenPoints(n, order), happened), 1):
-        c = computation_of(n, happened[:length])
-        assert bool(reported) != decide(c, order, "pending").kept
-        assert bool(reported) != by_search.keeps(c, order, pending=True)
-
-
-@pytest.mark.parametrize("order", [order for order in open_points.ORDERS if order != "synchronous"])
-@given(sequences(early=True))
-def test_open_points_report_no_violation_that_sends_to_come_can_avoid(
-    order: str, run: tuple[int, list[Observation]]
-) -> None:
-    """Where messages are received before they are sent; once they are sent, exactly what is violated. Of synchronous
-    order, where sending at last may be too early, see the test of crowns.
-    """
-    n, happened = run
-    for length, reported in enumerate(reported_by(OpenPoints(n, order), happened), 1):
-        lines = lines_of(n, happened[:length])
-        unsent = [m for m in dict.fromkeys(e.message for e in happened[:length]) if ("send", m) not in lines[m.sender]]
-        ways = []
-        for sends_to_come in permutations(unsent):
-            then = [list(line) for line in lines]
-            for message in sends_to_come:
-                then[message.sender].append(("send", message))
-            ways.append(keeps(tuple(map(tuple, then)), order))
-        assert not (reported and any(ways))
-        assert unsent or bool(reported) != any(ways)
-
-
-def a_long_run(seed: int) -> tuple[int, list[Observation]]:
-    """Up to nine messages, most of them delivered soon after the send, so that long ones come to be forgotten."""
-    random = Random(seed)
-    n, open_copies, happened = random.randint(2, 4), list[Observation](), list[Observation]()
-    sent, most = 0, random.randint(4, 9)
-    while sent < most or open_copies:
-        if sent < most and (not open_copies or random.random() < 0.5):
-            sent += 1
-            sender, many = random.randrange(n), random.choice((1, 1, 1, 2))
-            receivers = random.sample([q for q in range(n) if q != sender], min(many, n - 1))
-            message = Message(f"m{sent}", sender, tuple(sorted(receivers)))
-            happened.append(sends(message))
-            open_copies += [Observation("deliver", q, message) for q in message.receivers]
-        else:
-            happened.append(open_copies.pop(random.randrange(-min(3, len(open_copies)), 0)))
-    return n, happened
-
-
-@pytest.mark.parametrize("order", open_points.ORDERS)
-def test_open_points_report_what_the_spec_finds_broken_in_long_runs(order: str) -> None:
-    """What is forgotten never matters later."""
-    for seed in range(1000):
-        n, happened = a_long_run(seed)
-        for length, reported in enumerate(reported_by(OpenPoints(n, order), happened), 1):
-            lines = tuple(map(tuple, lines_of(n, happened[:length])))
-            assert bool(reported) != keeps(lines, order), (seed, length)
-            if reported:
-                break
-
-
-@pytest.mark.parametrize("order", open_points.ORDERS)
-@given(sequences(early=True), st.randoms())
-def test_the_open_points_do_not_depend_on_the_order_of_events_at_different_processes(
-    order: str, run: tuple[int, list[Observation]], random: Random
-) -> None:
-    """Sleep sets rely on it."""
-    n, happened = run
-    happened = list(chain.from_iterable(with_handing(happened)))
-    monitor = OpenPoints(n, order)
-    assert after_all(monitor, happened) == after_all(monitor, reordered(happened, random))
-
-
-def with_handing(happened: Sequence[Observation]) -> Iterator[list[Observation]]:
-    """Each message is handed over before its first event."""
-    handed = set[Message]()
-    for observation in happened:
-        message = observation.message
-        yield [observation] if message in handed else [Observation("hand", message.sender, message), observation]
-        handed.add(message)
-
-
-def reordered(happened: Sequence[Observation], random: Random) -> list[Observation]:
-    """The same events in another order, the same at each process, each delivery after the message is handed over."""
-    left, after, handed = list(happened), list[Observation](), set[Message]()
-    while left:
-        first = {event.process: event for event in reversed(left)}
-        possible = [event for event in first.values() if event.kind == "hand" or event.message in handed]
-        event = random.choice(sorted(possible))
-        left.remove(event)
-        after.append(event)
-        handed.add(event.message)
-    return after
-
-
-def after_all(monitor: Monitor, happened: Sequence[Observation]) -> Hashable:
-    monitor_state: Hashable = monitor.initial()
-    for observation in happened:
-        monitor_state, _ = monitor.observe(monitor_state, monitor.encode(observation))
-    return monitor_state
 
 
 @given(sequences(again=["deliver"]))
