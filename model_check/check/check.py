@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from crownless.impl.workloads import Free, Workload
@@ -239,15 +238,17 @@ class Search:
 
     def on_disk(self, search: Any, found: Exploration, saving: Checkpoint | None) -> tuple[Any, Exploration]:
         """Goes on with a search that has reached its limit of memory, with its levels in files."""
-        from crownless.model_check.on_disk.search import SearchOnDisk
+        from crownless.model_check.on_disk.search import SearchOnDisk, files_in
 
-        where = None if saving is None else saving.directory
-        with TemporaryDirectory(prefix="crownless-", dir=where, ignore_cleanup_errors=True) as directory:
+        limits = self.limits.after(found.seconds - search.seconds_before)
+        with files_in(None if saving is None else saving.directory) as directory:
             if self.report is not None:
                 self.report(f"{found.stopped}: the search goes on with its levels on disk, in {directory}")
-            onward = SearchOnDisk.going_on_from(search, self.check, self.engine, Path(directory))
-            limits = self.limits.after(found.seconds - search.seconds_before)
-            return onward, onward.explore(limits, self.progress, first=self.first)
+            onward = SearchOnDisk.going_on_from(search, self.check, self.engine, directory)
+            found = onward.explore(limits, self.progress, first=self.first)
+        if limits.memory_is_why(found.stopped) or self.limits.memory_is_why(found.stopped):
+            found.stopped = f"{found.stopped}, even with the levels on disk"
+        return onward, found
 
     def ended_at_once(self, reason: str) -> Exploration:
         """The findings of the first try, if there was one and this search got no further."""

@@ -30,7 +30,7 @@ def request_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, Any
         "statements": "\n".join(f"{process}: {'; '.join(map(str, statements))}" for process, statements in lines),
         "code": code_digest(type(check.machine)),
     }
-    return {key: value for key, value in request.items() if key not in ("process_names", "crash")}
+    return {key: value for key, value in request.items() if key != "process_names"}
 
 
 def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[Check, tuple[str, ...]]:
@@ -50,6 +50,7 @@ def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[C
         orders=tuple(request["orders"]),
         parameters={key: tuple(value) if isinstance(value, list) else value for key, value in values},
         clocks=tuple(request["clocks"]),
+        crash=request["crash"],
     )
     if request["program"] is None:
         bound = {key: request[key] for key in ("processes", "messages", "sends", "self_sends")}

@@ -14,13 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
 from crownless.model_check.check.request import ResolvedCheck
-from crownless.model_check.native.checkpoints import START_OVER_HINT, damaged, drop
+from crownless.model_check.native.checkpoints import CHECKPOINT, START_OVER_HINT, damaged, drop
 from crownless.model_check.native.layout import Shape
 from crownless.model_check.native.level_search import LevelSearch
 from crownless.model_check.native.search import NativeSearch
@@ -45,6 +46,20 @@ from .tasks import (
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
+
+
+@contextmanager
+def files_in(saved: Path | None) -> Iterator[Path]:
+    """The directory for files of a search, removed in the end: the one where it is saved, or a temporary one."""
+    if saved is None:
+        with TemporaryDirectory(prefix="crownless-", ignore_cleanup_errors=True) as directory:
+            yield Path(directory)
+        return
+    try:
+        yield saved
+    finally:
+        drop(saved, {CHECKPOINT})
+
 
 #: The parts of a level, for each thread: a search of t threads has t of them in memory at a time.
 PARTS = 8
@@ -95,7 +110,7 @@ class SearchOnDisk(LevelSearch):
 
     def level_begins(self) -> None:
         """Removes the files of earlier levels."""
-        drop(self._directory, {"checkpoint.npz", *(part.file for part in self._all_parts())})
+        drop(self._directory, {CHECKPOINT, *(part.file for part in self._all_parts())})
 
     def _all_parts(self) -> list[Block]:
         return [*self.parts, *(part for parts in self.earlier for part in parts)]

@@ -64,7 +64,7 @@ def looks_for_ever() -> None:
         (None, signal.SIGTERM, "interrupted"),
         (Limits(seconds=0.1), None, "time limit of 0.1 s reached"),
         (Limits(seconds=1, spent=0.9), None, "time limit of 1 s reached"),
-        (Limits(memory=1), None, "0 MiB of memory are used"),
+        (Limits(memory=1), None, "memory limit of 0 MiB reached"),
     ],
 )
 def test_a_part_that_is_to_end_goes_on_after_its_block(
@@ -272,7 +272,7 @@ def test_counting_and_realizing_end_at_a_limit_with_what_is_known() -> None:
     counted = count(3, 4, limits=Limits(seconds=0))
     assert counted.stopped == "time limit of 0 s reached"
     assert counted.json()["complete"] is False
-    assert realize(Check("rst", 3, 3), limits=Limits(memory=1)).stopped == "0 MiB of memory are used"
+    assert realize(Check("rst", 3, 3), limits=Limits(memory=1)).stopped == "memory limit of 0 MiB reached"
 
 
 def fails_after(calls: int, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,6 +27,7 @@ from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 
 PROGRAM = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive from P2; receive from P1\n"
+ROOT = Path(__file__).parents[2]
 OTHER = "request the same check as then, or start anew with --checkpoint and another directory"
 
 
@@ -89,6 +90,7 @@ def test_a_search_in_parts_finds_what_one_search_finds(
         "unordered -n 3 -m 3 --clock vector-times --self-sends --reduce symmetry",
         "buffer-bounded -m 2 --set output=2 --channel lossy",
         "murty-garg --program mf-program-3",
+        "isis -n 3 -m 3 --crash P2",
     ],
 )
 def test_the_command_line_goes_on_with_the_saved_check(arguments: str, crownless: Crownless, tmp_path: Path) -> None:
@@ -103,6 +105,16 @@ def test_the_command_line_goes_on_with_the_saved_check(arguments: str, crownless
     resumed, out, err = crownless("check", "--resume", directory, "--json", "--workers", "2")
     assert (resumed, facts(out), err) == (code, whole, "")
     assert not directory.exists()
+
+
+def test_a_protocol_of_ones_own_is_named_again(crownless: Crownless, tmp_path: Path) -> None:
+    command = ("check", f"{ROOT / 'examples/total_order/sequencer.py'}:Sequencer", "-n", "2", "-m", "2")
+    saved = tmp_path / "saved"
+    stopped, _, err = crownless(*command, "--checkpoint", saved, "--max-states", "9")
+    again = f"the same command, with --resume {saved} in place of --checkpoint"
+    assert (stopped, err) == (3, f"crownless: saved in {saved}; go on with: {again}\n")
+    assert crownless(*command, "--resume", saved)[::2] == (0, "")
+    assert not saved.exists()
 
 
 #: A search in a process of its own that saves every level; the arguments are the directory and the level to wait at.
@@ -177,6 +189,7 @@ def test_a_saved_request_names_the_whole_check() -> None:
         ("--sends unicast --self-sends", "self_sends no, not yes"),
         ("--order causal", "orders fifo,causal, not causal"),
         ("--reduce symmetry", "reductions none, not symmetry"),
+        ("--crash P2", "crash none, not P2"),
         ("rst --program mf-fig1", "processes 3, not 2; messages 3, not 2; program none, not mf-fig1; sends"),
     ],
 )

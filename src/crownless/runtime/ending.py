@@ -63,7 +63,7 @@ class Limits:
             left, limited_by = memory_left()
             most = memory_in_use() + int(SHARE * left)
             default = f", three quarters of what {limited_by} left; --max-memory SIZE sets another limit"
-        object.__setattr__(self, "_most", (most, f"{most >> 20} MiB of memory are used{default}"))
+        object.__setattr__(self, "_most", (most, f"memory limit of {most >> 20} MiB reached{default}"))
 
     def reached(self, seconds: float) -> str | None:
         """The reason to end after these seconds: an interrupt, a limit that is reached, or the reason of the running

@@ -140,7 +140,7 @@ def check(
             if result.interrupted:
                 break
     if not results or results[-1].saved is not None:
-        _say_saved(checkpoint if resume is None else resume, chosen)
+        _say_saved(checkpoint if resume is None else resume, checks[-1], chosen)
     if not results:
         raise Stopped(INTERRUPTED)
     left_out = [one.protocol for one in checks[len(results) :]]
@@ -270,11 +270,14 @@ def _saved(directory: str, given: dict[str, Any], chosen: dict[str, Any]) -> tup
     return check, {**chosen, "reductions": chosen["reductions"] or reduced}
 
 
-def _say_saved(directory: str | None, chosen: dict[str, Any]) -> None:
+def _say_saved(directory: str | None, check: ResolvedCheck, chosen: dict[str, Any]) -> None:
     """The directory where a search is saved, if it is."""
     from crownless.model_check.native.checkpoints import CHECKPOINT
 
     if directory is not None and (Path(directory) / CHECKPOINT).exists():
         name = shlex.quote(directory)
         on_spark = "--engine spark " if chosen["engine"] == "spark" else ""
-        say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")
+        again = f"crownless check {on_spark}--resume {name}"
+        if check.protocol not in PROTOCOLS:
+            again = f"the same command, with --resume {name} in place of --checkpoint"
+        say(f"saved in {name}; go on with: {again}")
