@@ -1,5 +1,6 @@
 """The bundled protocols by name, one line per protocol; every check, test, table and drawing goes through it."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from os.path import isfile
@@ -105,4 +106,5 @@ def qualified_name_of(kind: type[ProtocolMachine]) -> str:
 
 def is_bundled(kind: type[ProtocolMachine]) -> bool:
     """True if it is one of the protocols of this package."""
-    return f"{kind.__module__}.{kind.__qualname__}" in _NAMES
+    named = f"{kind.__module__}.{kind.__qualname__}"
+    return named in _NAMES and getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind

@@ -246,7 +246,7 @@ class Search:
                 self.report(f"{found.stopped}: the search goes on with its levels on disk, in {directory}")
             onward = SearchOnDisk.going_on_from(search, self.check, self.engine, directory)
             found = onward.explore(limits, self.progress, first=self.first)
-        if limits.memory_is_why(found.stopped) or self.limits.memory_is_why(found.stopped):
+        if limits.memory_is_why(found.stopped):
             found.stopped = f"{found.stopped}, even with the levels on disk"
         return onward, found
 

@@ -368,7 +368,8 @@ class Tables:
             kinds.append(sent.kind)
         exercised = 0
         if self.exercised.left:
-            message = hands if packet is None else packet.message
+            given = (event.message for event in step.events if (name, event.kind) == ("deliver", "deliver"))
+            message = hands or next(given, None) if packet is None else packet.message
             exercised = self._exercised_by(Transition(process, local, name, message, packet, step))
         self.ranks.step(cell, after, () if packet is None else (packet.kind,), tuple(kinds))
         if len(self.frames) > 1:

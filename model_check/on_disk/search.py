@@ -10,7 +10,7 @@ A search in memory that reaches its limit of memory goes on here, from the level
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from crownless.model_check.native.layout import Shape
 from crownless.model_check.native.level_search import LevelSearch
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.search.engines import Engine
-from crownless.runtime.ending import Stopped, memory_is_freed
+from crownless.runtime.ending import Stopped, is_at_work, look, memory_is_freed
 from crownless.runtime.errors import BadInput
 
 from .tasks import (
@@ -61,6 +61,8 @@ def files_in(saved: Path | None) -> Iterator[Path]:
         drop(saved, {CHECKPOINT})
 
 
+#: Seconds between two checks whether to end while threads work.
+WAIT = 0.5
 #: The parts of a level, for each thread: a search of t threads has t of them in memory at a time.
 PARTS = 8
 
@@ -103,7 +105,9 @@ class SearchOnDisk(LevelSearch):
         whose = self.owners_of(row, layout)
         self.parts = []
         rows = [row[whose == owner] for owner in range(self.workers)]
-        self._merge([write_found(self._directory, rows, [], shape)], shape)
+        with self._writing():
+            found = write_found(self._directory, rows, [], shape)
+        self._merge([found], shape)
 
     def turn(self) -> bool:
         return any(part.size for part in self.parts)
@@ -129,8 +133,7 @@ class SearchOnDisk(LevelSearch):
         self._keep_all(search.keep)
         self.seconds_before = search.result.seconds
         self.result, self.level = search._at_level_start, search.level
-        with self._writing():
-            self._write_rows_of(search)
+        self._wait_for([self._pool.submit(self._write_rows_of, search)], is_at_work)
         search.now, search.next, search.worker_buffers = [], [], []
         memory_is_freed()
 
@@ -208,8 +211,18 @@ class SearchOnDisk(LevelSearch):
         return self._by_threads(merge, tasks)
 
     def _by_threads(self, do: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+        return self._wait_for([self._pool.submit(do, task) for task in tasks], look)
+
+    def _wait_for(self, futures: Sequence["Future[Answer]"], meanwhile: Callable[[], None]) -> list[Answer]:
+        """The results; `meanwhile` is called again and again, and may end the search."""
+        try:
+            while wait(futures, WAIT).not_done:
+                meanwhile()
+        finally:
+            for future in futures:
+                future.cancel()
         with self._writing():
-            return list(self._pool.map(do, tasks))
+            return [future.result() for future in futures]
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ import crownless as cr
 from crownless.impl import own_protocols
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
-from crownless.impl.registry import name_of, protocol_named, qualified_name_of
+from crownless.impl.registry import is_bundled, name_of, protocol_named, qualified_name_of
 
 HUB = """
 import crownless as cr
@@ -299,3 +299,11 @@ def test_list_takes_protocols_and_show_says_that_a_python_file_is_no_run(crownle
     code, _, err = crownless("show", "hub.py")
     assert code == 2
     assert "a Python file is no computation, run or log; check the protocol in it" in err
+
+
+def test_a_class_with_the_name_of_a_bundled_one_is_none() -> None:
+    like_it = type(
+        "Unordered", (Unordered,), {name: getattr(Unordered, name) for name in ("__module__", "__qualname__")}
+    )
+    assert is_bundled(Unordered)
+    assert not is_bundled(like_it)

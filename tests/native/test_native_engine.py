@@ -287,6 +287,27 @@ class Whatever(Unordered):
         return [step._replace(state=self.follows.get(state, 2**80))]
 
 
+class GivesOnRequest(Unordered):
+    """Keeps what it receives until the application asks for it; which its rule looks at."""
+
+    symmetric = False
+    rules = {
+        "gives a message of P1": lambda _, t: t.action == "deliver" and t.message is not None and not t.message.sender
+    }
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return [Step((*state, packet.message))]
+
+    def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
+        return [Step(state[1:], (), [AppEvent("deliver", state[0])])] if state else []
+
+
+def test_a_rule_sees_the_message_that_the_application_asked_for() -> None:
+    both = question(GivesOnRequest, 2, 2)
+    assert agree(both)
+    assert "gives a message of P1" in both.native().reached
+
+
 class TurnsRound(Unordered):
     """May go round in a circle for ever, so that there is no rank; the first process does not."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,3 +113,31 @@ def test_a_search_that_needs_too_much_memory_on_disk_too_ends(memory_runs_short:
         result = run_check(Check("rst", 3, 3), Limits(memory=1 << 40), engine="native")
     assert result.exploration.stopped == f"memory limit of {1 << 20} MiB reached, even with the levels on disk"
     assert 0 < result.exploration.states < 983
+
+
+def test_slow_writing_is_no_call_that_does_not_return(memory_runs_short: list[int]) -> None:
+    """The thread that ends a process that no longer checks sees that others are at work."""
+
+    def slow(*arguments: Any, **arrays: Any) -> str:
+        time.sleep(0.02)
+        return tasks.write(*arguments, **arrays)
+
+    with (
+        patch.object(on_disk, "write", slow),
+        patch.multiple(ending, GRACE=0.1, WATCH_EVERY=0.01),
+        patch.object(on_disk, "WAIT", 0.02),
+        patch.object(ending, "_end", side_effect=AssertionError) as ended,
+    ):
+        result = run_check(Check("rst", 3, 3), Limits(memory=1 << 40), engine="native", workers=2)
+    assert not ended.called
+    assert result.verdict == "holds"
+
+
+def test_a_limit_ends_a_level_on_disk(memory_runs_short: list[int]) -> None:
+    def slow(task: Any, view: Any) -> Any:
+        time.sleep(0.1)
+        return tasks.expand(task, view)
+
+    with patch.object(on_disk, "expand", slow), patch.object(on_disk, "WAIT", 0.02):
+        result = run_check(Check("rst", 3, 3), Limits(memory=1 << 40, seconds=0.5), engine="native")
+    assert result.exploration.stopped == "time limit of 0.5 s reached"

@@ -88,7 +88,9 @@ class Limits:
 
     def after(self, seconds: float) -> "Limits":
         """The same for a search that comes after one that took these seconds."""
-        return replace(self, spent=self.spent + seconds)
+        later = replace(self, spent=self.spent + seconds)
+        object.__setattr__(later, "_most", self._most)
+        return later
 
     def for_runs_to_show(self) -> "Limits":
         """The same for the search for runs to show, after one that ended early: short after an interrupt, and with a
@@ -249,11 +251,17 @@ def stoppable(limits: Limits | None = None, clock: Callable[[], float] = time.mo
 
 def stop_reason() -> str | None:
     """Why the running part is to end, or None; later findings are unreliable."""
+    is_at_work()
     for watch in _watches:
-        watch.looked_at = time.monotonic()
         if watch.part is not None:
             return watch.part.over()
     return None
+
+
+def is_at_work() -> None:
+    """Says that other threads are at work, and that this one waits for them: it did not forget to check."""
+    for watch in _watches:
+        watch.looked_at = time.monotonic()
 
 
 def memory_is_freed() -> None:
