@@ -48,6 +48,12 @@ Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 
+#: Seconds between two checks whether to end while threads work.
+WAIT = 0.5
+#: The parts of a level, for each thread: a search of t threads has t of them in memory at a time.
+PARTS = 8
+
+
 @contextmanager
 def files_in(saved: Path | None) -> Iterator[Path]:
     """The directory for files of a search, removed in the end: the one where it is saved, or a temporary one."""
@@ -59,12 +65,6 @@ def files_in(saved: Path | None) -> Iterator[Path]:
         yield saved
     finally:
         drop(saved, {CHECKPOINT})
-
-
-#: Seconds between two checks whether to end while threads work.
-WAIT = 0.5
-#: The parts of a level, for each thread: a search of t threads has t of them in memory at a time.
-PARTS = 8
 
 
 class SearchOnDisk(LevelSearch):
