@@ -74,7 +74,7 @@ def run_check(
 
     The search is saved in the directory `checkpoint`, or resumed from the directory `resume`, where it is saved from
     then on. A completed check leaves nothing there. `report` gets a line if saving fails, and if
-    a search that needs more memory than it may use goes on on disk.
+    a search that needs more memory than it may use continues on disk.
     `on_violation` gets a line for each violation found while a long search goes on. `around_native` is entered around
     a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
