@@ -42,7 +42,7 @@ BENCHMARKS = (
         "of the clock, on an idle machine. *SPIN* is compiled with the flags that were fastest here, *-O3 "
         "alone* with no others; *no table* is its memory without the hash table. *Start-up* is not part of "
         "the seconds. *Python* and *monitors*: the percentage of processor time in which Python tabulates "
-        "local transitions, and compiled code those of the monitors; the rest is compiled search.",
+        "local transitions, and compiled code those of the monitors; the rest is the search itself.",
         "benchmarks/native_engine.py --long --repeat {repeat}",
     ),
     Benchmark(
@@ -76,7 +76,10 @@ def machine() -> str:
 def section(benchmark: Benchmark, repeat: int, tlc: Path | None) -> str:
     """Runs a benchmark; returns its section."""
     command = benchmark.command.format(repeat=repeat)
-    arguments = command.split() + (["--tlc", str(tlc)] if tlc is not None and "--long" in command else [])
+    arguments = command.split()
+    if tlc is not None and "--long" in command:
+        arguments += ["--tlc", str(tlc.resolve())]
+        command += f" --tlc {tlc.name}"
     click.echo(f"python {command} …", err=True)
     done = subprocess.run([sys.executable, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     printed = "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
@@ -102,8 +105,9 @@ def main(repeat: int, only: tuple[str, ...], tlc: Path | None) -> None:
         else:
             sections.append(section(benchmark, repeat, tlc))
     intro = (
-        "# Benchmarks\n\nWhat each benchmark printed, on the machine named there. `python benchmarks/page.py` runs "
-        "them all and writes this page. How the engine works: [the native engine](engine.md).\n"
+        "# Benchmarks\n\nWhat each benchmark printed, on the machine named there. `python benchmarks/page.py --tlc "
+        "tla2tools.jar` runs them all and writes this page; without `--tlc` it has no line of TLC. How the engine "
+        "works: [the native engine](engine.md).\n"
     )
     PAGE.write_text("\n".join([intro, *sections]), "utf-8")
 

@@ -74,9 +74,9 @@ def run_check(
 
     The search is saved in the directory `checkpoint`, or resumed from the directory `resume`, where it is saved from
     then on. A completed check leaves nothing there. `report` gets a line if saving fails, and if
-    a search that needs more memory than it may use continues on disk.
-    `on_violation` gets a line for each violation found while a long search goes on. `around_native` is entered around
-    a search by the native engine. `elsewhere` is where the engine `spark` runs.
+    a search that needs more memory than it may use continues on disk. `on_violation` gets a line for each violation
+    found while a long search goes on. `around_native` is entered around a search by the native engine. `elsewhere` is
+    where the engine `spark` runs.
     """
     resolved = check.resolve() if isinstance(check, Check) else check
     chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)

@@ -37,7 +37,7 @@ class Universe(NamedTuple):
     sender: Any  #: of each message
     to_receiver: Any  #: [process, word]: the copies to it
     from_sender: Any
-    survivors: Any  #: of each word: the copies that no process sends which may crash
+    survivors: Any  #: of each word: the copies that the process that may crash does not send
     monitored: Any  #: of each process: true if its deliveries are judged
     orders: bool  #: True if FIFO or causal order is monitored.
     sends_first: bool  #: true if a message must be sent before it is delivered

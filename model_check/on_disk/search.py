@@ -3,10 +3,10 @@
 This process has the tables: only it numbers cells, packets and monitor states, and computes missed entries. A level's
 rows belong to owners, determined by their cells. In each round tasks expand rows of each owner and set aside those that
 miss an entry (`tasks`); once none is left, the rows found for each owner are merged, compared whole, into its part of
-the next level. So only one part of a level for each thread is in memory at a time. `pipeline.exploration` has the tasks
-run by Spark instead of threads.
+the next level. So each thread has only one owner's part of a level in memory. `pipeline.exploration` has the tasks run
+by Spark instead of threads.
 
-A search in memory that reaches its limit of memory goes on here, from the level that it was at (`going_on_from`).
+A search in memory that reaches its memory limit continues here, from the beginning of its level (`going_on_from`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,10 +47,9 @@ from .tasks import (
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
-
 #: Seconds between two checks whether to end while threads work.
 WAIT = 0.5
-#: The parts of a level, for each thread: a search of t threads has t of them in memory at a time.
+#: Parts of a level for each thread, which has one of them in memory at a time.
 PARTS = 8
 
 

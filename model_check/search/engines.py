@@ -25,7 +25,7 @@ from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import some
 
 ENGINES = ("native", "plain", "spark")
-#: The channels that the native engine knows, as its kernels number them.
+#: The channels that the native engine supports, as its kernels number them.
 NATIVE_CHANNELS = ("unordered", "fifo", "lossy", "duplicating")
 REDUCTIONS, ALL = ("symmetry",), "all"
 
@@ -142,13 +142,13 @@ def cpus() -> int:
 def _why_not_native(check: ResolvedCheck) -> str | None:
     """The reason why the native engine cannot explore this; None if it can."""
     if check.crash is not None and type(check.machine).agree is not ProtocolMachine.agree:
-        return "the native engine knows no agreement of survivors"
+        return "the native engine does not support agreement of survivors"
     if check.machine.timers:
-        return "the native engine knows no timers"
+        return "the native engine does not support timers"
     if check.channel_name not in NATIVE_CHANNELS or CHANNELS[check.channel_name] is not check.channel:
-        return f"the native engine knows no {check.channel_name} channel"
+        return f"the native engine does not support the {check.channel_name} channel"
     if type(check.workload) not in (Free, Program):
-        return "the native engine knows the free workload and programs only"
+        return "the native engine supports the free workload and programs only"
     machine = check.machine
     if len(machine.invariants) + len(machine.witnesses) + len(machine.rules) > MAX_LOCAL_PREDICATES:
         return f"the native engine takes at most {MAX_LOCAL_PREDICATES} invariants, witnesses and rules of a protocol"

@@ -198,7 +198,7 @@ def test_of_several_protocols_those_that_do_not_admit_a_reduction_are_left_out_a
 
 def test_why_the_plain_explorer_searches_is_said(crownless: Crownless) -> None:
     both = crownless("check", "ses-rollback", "--crash", "P1", "-m", "2").out
-    assert "; plain explorer (the native engine knows no agreement of survivors), no reductions\n" in both
+    assert "; plain explorer (the native engine does not support agreement of survivors), no reductions\n" in both
 
 
 def test_how_often_each_action_was_possible_is_reported(crownless: Crownless) -> None:

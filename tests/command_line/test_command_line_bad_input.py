@@ -45,7 +45,7 @@ check rst --engine plain --workers 2
 check --engine plain --workers 2
     --engine plain: the plain explorer has no workers; leave out --engine or --workers
 check ses-rollback --engine native --crash P1
-    ses-rollback: --engine native: the native engine knows no agreement of survivors; leave that out
+    ses-rollback: --engine native: the native engine does not support agreement of survivors; leave that out
 check kearns --reduce symmetry
     kearns does not admit --reduce symmetry: it does not treat all processes alike; leave that out
 check rst --max-memory 4

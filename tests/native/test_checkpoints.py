@@ -266,7 +266,7 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
         (
             "ses-rollback --crash P1 --checkpoint x",
             (
-                "--checkpoint: the plain explorer does not save itself: the native engine knows no agreement "
+                "--checkpoint: the plain explorer does not save itself: the native engine does not support agreement "
                 "of survivors; leave out --checkpoint"
             ),
         ),

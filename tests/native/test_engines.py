@@ -41,7 +41,7 @@ def test_the_native_engine_explores_what_it_can_and_the_plain_explorer_the_rest(
     assert engine_of(Check("rst")) == Engine("native", workers=2, shared=True)
     assert engine_of(Check("rst"), "plain") == Engine("plain")
     assert engine_of(Check("ses", crash="P1")) == Engine("native", workers=2)
-    reason = "the native engine knows no agreement of survivors"
+    reason = "the native engine does not support agreement of survivors"
     assert engine_of(Check("ses-rollback", crash="P1")) == Engine("plain", because=reason)
     assert run_check(Check("rst", messages=1), engine="native").engine.workers == cpus() >= 1
 
@@ -50,7 +50,7 @@ def test_a_channel_that_the_native_engine_does_not_number_is_the_plain_explorers
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(CHANNELS, "another", type("Another", (CHANNELS["unordered"],), {}))
-    reason = "the native engine knows no another channel"
+    reason = "the native engine does not support the another channel"
     assert engine_of(Check("rst", 2, 2, channel="another")) == Engine("plain", because=reason)
 
 
@@ -73,7 +73,9 @@ def test_what_a_verdict_rests_on_is_said() -> None:
     reduced = run_check(Check("rst", messages=2), reductions=["symmetry"], workers=2)
     assert reduced.scope.endswith("; native engine, 2 workers; counts are of what is left after symmetry reduction")
     crash = run_check(Check("ses-rollback", messages=2, crash="P1"))
-    assert crash.scope.endswith("; plain explorer (the native engine knows no agreement of survivors), no reductions")
+    assert crash.scope.endswith(
+        "; plain explorer (the native engine does not support agreement of survivors), no reductions"
+    )
     plain = run_check(Check("rst", messages=2), engine="plain")
     assert plain.scope.endswith("; plain explorer, no reductions")
     assert [result.engine.name for result in (native, reduced, crash, plain)] == ["native", "native", "plain", "plain"]

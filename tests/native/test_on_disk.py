@@ -36,7 +36,7 @@ SAMPLE: tuple[tuple[dict[str, Any], bool], ...] = (
 
 
 def goes_on(case: Question, after: int, directory: Path, *, symmetry: bool = False) -> Any:
-    """What is found by a search that is in memory up to so many states, and then on disk."""
+    """The findings of a search that is in memory up to this number of states, and then on disk."""
     engine = engine_for(case.check, engine="native", workers=2, reductions=REDUCED if symmetry else ())
     search = NativeSearch(case.check, engine)
     assert search.explore(Limits(states=after)).stopped

@@ -192,7 +192,7 @@ def test_a_loop_takes_each_action_that_is_possible_for_ever() -> None:
             r"Mine\.internal .* can go on for ever: 'beat'.* \['tick'\] names no such step: timers = \(\"beat\",\)",
         ),
         ({"timers": ()}, {"parameters": {"copies": 2}}, "Mine has no parameter 'copies'; its parameters: none"),
-        ({}, {"engine": "native"}, "Mine: --engine native: the native engine knows no timers; leave that out"),
+        ({}, {"engine": "native"}, "Mine: --engine native: the native engine does not support timers; leave that out"),
         ({"promises": ("delivers-onse",)}, {}, "Mine.promises = 'delivers-onse' .* did you mean 'delivers-once'.*"),
         ({"promises": ()}, {}, r"Mine.promises = \(\) is not something to promise; known: asynchronous, .*"),
         ({"promises": (3,)}, {}, "Mine.promises = 3 is not something to promise; known: asynchronous, .*"),

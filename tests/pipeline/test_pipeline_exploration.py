@@ -247,7 +247,10 @@ def test_unsupported_requests_are_refused(crownless: Crownless) -> None:
     assert crownless("check", "ses-rollback", "--engine", "spark", "--crash", "P1") == (
         2,
         "",
-        "crownless: ses-rollback: --engine spark: the native engine knows no agreement of survivors; leave that out\n",
+        (
+            "crownless: ses-rollback: --engine spark: the native engine does not support agreement of survivors; "
+            "leave that out\n"
+        ),
     )
     assert crownless("check", "rst", "--master", "local") == (
         2,
