@@ -31,52 +31,53 @@ class Column:
     def array(self) -> Any:
         """The array, with spare room at its end. Valid until more is appended."""
         if self._pending:
-            used = len(self)
-            if used > len(self._room):
-                room = np.zeros((max(used, 2 * len(self._room)), *self._room.shape[1:]), self._room.dtype)
-                room[: self._used] = self._room[: self._used]
-                self._room = room
-            self._room[self._used : used] = self._pending
-            self._used = used
+            self._write(self._pending)
             self._pending.clear()
         return self._room
 
+    def add(self, values: Any) -> None:
+        """Appends an array."""
+        assert self.array is self._room  # what is pending comes first
+        self._write(values)
+
+    def _write(self, values: Any) -> None:
+        used = self._used + len(values)
+        if used > len(self._room):
+            room = np.zeros((max(used, 2 * len(self._room)), *self._room.shape[1:]), self._room.dtype)
+            room[: self._used] = self._room[: self._used]
+            self._room = room
+        self._room[self._used : used] = values
+        self._used = used
+
 
 class Map:
-    """A hash table from keys, two numbers each (major · 2³² + minor), to numbers below 2⁶³."""
+    """A hash table from keys, two numbers each (major · 2³² + minor), to numbers below 2⁶³.
+
+    Threads may read `table` while something is entered: they find the entry or miss it.
+    """
 
     def __init__(self) -> None:
-        self._table = self._empty(1 << 12)
+        #: The table in the form that kernels read.
+        self.table = np.zeros((1 << 12, 2), np.uint64)
         self._used = 0
-        #: Entries not yet in the table, which others may be reading.
-        self._pending: list[tuple[Any, Any]] = []
 
     def __len__(self) -> int:
-        self._settle()
         return self._used
-
-    @staticmethod
-    def _empty(size: int) -> Any:
-        return np.full((size, 2), kernels.EMPTY, np.uint64)
 
     def enter(self, keys: Any, values: Any) -> None:
         """Enters (arrays of) keys with their values."""
-        self._pending.append((keys, values.astype(np.uint64)))
-
-    @property
-    def table(self) -> Any:
-        """The table in the form that kernels read. It does not change until the next call."""
-        self._settle()
-        return self._table
-
-    def _settle(self) -> None:
-        needed = self._used + sum(len(keys) for keys, _ in self._pending)
-        size = len(self._table)
-        while needed * 2 > size:
+        size = len(self.table)
+        while (self._used + len(keys)) * 2 > size:
             size *= 2
-        if size > len(self._table):
-            known, self._table = self._table, self._empty(size)
-            kernels.enter(self._table, known[:, 0], known[:, 1])
-        for keys, values in self._pending:
-            self._used += kernels.enter(self._table, keys, values)
-        self._pending.clear()
+        if size > len(self.table):
+            table = np.zeros((size, 2), np.uint64)
+            for known in np.array_split(self.table, len(self.table) >> 12):  # a few at a time, to need little memory
+                kernels.enter(table, known[:, 0] - np.uint64(1), known[:, 1] - np.uint64(1))
+            self.table = table
+        self._used += kernels.enter(self.table, keys, values.astype(np.uint64))
+
+    def values(self, keys: Any) -> Any:
+        """The values of keys, or -1."""
+        values = np.zeros(len(keys), np.int64)
+        kernels.look_up_all(self.table, keys, values)
+        return values

@@ -33,28 +33,8 @@ def send_made(numbers: Any, n: int, cells: Any) -> int:
 
 
 @inlined
-def write(row: Any, owner: int, r: int, asleep: int, space: kernels.Space, buffers: kernels.Buffers) -> int:
-    """Writes a successor of the row of number r to its owner's outbox."""
-    problem = 0
-    outbox = buffers.outbox
-    place = outbox.filled[owner]
-    if place == outbox.rows.shape[1]:
-        problem = FULL
-    else:
-        for w in range(space.layout_after.words):
-            outbox.rows[owner, place, w] = row[w]
-        outbox.hashes[owner, place] = kernels.hash_of(row, space.layout_after)
-        if outbox.asleep.shape[1]:
-            outbox.asleep[owner, place] = asleep
-        if buffers.found.origins.shape[0]:
-            buffers.found.origins[owner, place] = r
-        outbox.filled[owner] = place + 1
-    return problem
-
-
-@inlined
-def pack_successor(after: Any, left: int, space: kernels.Space, buffers: kernels.Buffers) -> int:
-    """Packs a successor with `left` slots, in canonical form, into ``scratch.row``."""
+def bring_into_form(after: Any, left: int, space: kernels.Space, buffers: kernels.Buffers) -> int:
+    """Brings a successor with `left` slots into canonical form; returns why it cannot be packed, or 0."""
     layout_after, scratch = space.layout_after, buffers.scratch
     first = 1 + space.system.n
     problem = NARROW if left > layout_after.slots else 0
@@ -67,8 +47,6 @@ def pack_successor(after: Any, left: int, space: kernels.Space, buffers: kernels
         for f in range(first + left):
             if after[f] > scratch.limit[f]:
                 problem = NARROW
-    if not problem:
-        kernels.pack(after, layout_after, scratch.row)
     return problem
 
 
@@ -97,8 +75,8 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
     first = 1 + n
     slots_after = layout_after.slots
     fields = first + slots_after
-    owners = outbox.filled.shape[0]
-    after, base, row, limit = scratch.after, scratch.base, scratch.row, scratch.limit
+    owners, room = outbox.filled.shape[0], outbox.rows.shape[1]
+    after, base, limit = scratch.after, scratch.base, scratch.limit
     theirs, listed, moves, steps = scratch.theirs, scratch.listed, scratch.moves, scratch.steps
     for f in range(fields):
         limit[f] = np.int64(layout_after.mask[f])
@@ -178,7 +156,7 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
                 emits = 0
                 if kind <= kernels.ARRIVAL:
                     emits = outcomes[o, kernels.EMITS_COUNT]
-                    seen |= seen_of(outcomes[o], cells)
+                    seen |= seen_of(outcomes[o])
                 if kind + emits <= 1 and (not emits or channel != kernels.FIFO) and not renames:
                     # Nearly all moves: only a cell and the monitor state change, and the slots from one place on. So
                     # what changes is changed in the packed row.
@@ -187,6 +165,16 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
                     if cell_after > limit[1 + p] or monitor_state > limit[0] or used + emits > slots_after:
                         problem = NARROW
                         break
+                    owner = 0
+                    if owners > 1:
+                        numbers[1 + p] = cell_after
+                        owner = kernels.owner_of(numbers, n, owners)
+                        numbers[1 + p] = cell
+                    place = outbox.filled[owner]
+                    if place == room:
+                        problem = FULL
+                        break
+                    row = outbox.rows[owner, place]
                     for w in range(words):
                         row[w] = base[w]
                     row[word[0]] ^= np.uint64(numbers[0] ^ monitor_state) << shift[0]
@@ -214,11 +202,6 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
                         row[word[f]] ^= np.uint64(numbers[f] ^ slot) << shift[f]
                         below = (1 << (n + f - first)) - 1
                         later = (later & below) | (later & ~below) << 1
-                    owner = 0
-                    if owners > 1:
-                        numbers[1 + p] = cell_after
-                        owner = kernels.owner_of(numbers, n, owners)
-                        numbers[1 + p] = cell
                 else:
                     for f in range(first + used):
                         after[f] = numbers[f]
@@ -227,11 +210,20 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
                     left = make(after, used, kind, o, moves[k, m, 2], p, space)
                     after[0] = monitor_state
                     after[first + left] = 0
-                    problem = pack_successor(after, left, space, buffers)
+                    problem = bring_into_form(after, left, space, buffers)
+                    owner = 0 if owners == 1 else kernels.owner_of(after, n, owners)
+                    place = outbox.filled[owner]
+                    if not problem and place == room:
+                        problem = FULL
                     if problem:
                         break
-                    owner = 0 if owners == 1 else kernels.owner_of(after, n, owners)
-                problem = write(row, owner, r, later, space, buffers)
+                    kernels.pack(after, layout_after, outbox.rows[owner, place])
+                outbox.hashes[owner, place] = kernels.hash_of(outbox.rows[owner, place], layout_after)
+                if outbox.asleep.shape[1]:
+                    outbox.asleep[owner, place] = later
+                if found.origins.shape[0]:
+                    found.origins[owner, place] = r
+                outbox.filled[owner] = place + 1
                 if sleeps:
                     sleeping |= 1 << (p if kind == kernels.OWN_STEP else n + moves[k, m, 2])
             if problem:

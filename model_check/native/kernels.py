@@ -19,7 +19,7 @@ import numpy as np
 
 from crownless.model_check.search.engines import NATIVE_CHANNELS
 
-from .compiled import compiled, inlined
+from .compiled import compiled, fetch, inlined
 
 UNORDERED, FIFO, LOSSY, DUPLICATING = range(len(NATIVE_CHANNELS))
 
@@ -32,6 +32,8 @@ MISS_OWN, MISS_ARRIVAL, MISS_MONITOR_STATE, MISS_RENAMED_MONITOR_STATE = range(4
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX = np.uint64(0xBF58476D1CE4E5B9)
+#: The lower half of a word.
+LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
 _29 = np.uint64(29)
 _0 = np.uint64(0)
@@ -82,12 +84,12 @@ class SearchConstants(NamedTuple):
 
 
 #: Columns of the cells …
-MADE, CELL_FLAGS, CELL_SEEN, ORBIT, OWN_START, OWN_COUNT, REFUSED = range(7)
-CELL_COLUMNS = 7
+MADE, CELL_FLAGS, ORBIT, OWN_START, OWN_COUNT, REFUSED = range(6)
+CELL_COLUMNS = 6
 
 #: … and of the outcomes of local transitions.
-TO_CELL, FLAGS, CODE, ACTION, EMITS_START, EMITS_COUNT, RULES_LOW, RULES_HIGH = range(8)
-#: The number of bits of the rules that an outcome exercises in the first of their two columns.
+TO_CELL, FLAGS, CODE, ACTION, EMITS_START, EMITS_COUNT, SEEN_LOW, SEEN_HIGH = range(8)
+#: The number of bits of what an outcome violates or reaches in the first of the two columns.
 LOW_BITS = 31
 OUTCOME_COLUMNS = 8  # of 32 bits: then two outcomes fill a cache line
 
@@ -95,8 +97,7 @@ OUTCOME_COLUMNS = 8  # of 32 bits: then two outcomes fill a cache line
 class Tables(NamedTuple):
     """The local transitions known so far."""
 
-    #: sends made; flags; properties broken or reached; least renaming; own outcomes: where, how many or -1; the rules
-    #: that refused sends exercise
+    #: sends made; flags; least renaming; own outcomes: where, how many or -1; the rules that refused sends exercise
     cells: Any
     cell_renamed: Any  #: [cell · frames + frame]
     source: Any  #: of each packet: how far before its destination its source is
@@ -198,14 +199,13 @@ def home_of(table: Any, major: int, minor: int) -> int:
 
 @inlined
 def look_up(table: Any, major: int, minor: int) -> int:
-    """The value of a key in an open hash table of [key, value], or -1."""
+    """The value of a key in an open hash table of [key + 1, value + 1], or -1: empty entries are zeroes."""
     key = (np.uint64(major) << _32) | np.uint64(minor)
     mask = np.uint64(table.shape[0] - 1)
     place = home(key, mask)
-    while table[place, 0] != key and table[place, 0] != EMPTY:
+    while table[place, 0] != key + _1 and table[place, 0] != _0:
         place = (place + _1) & mask
-    # Empty entries have the value -1.
-    return np.int64(table[place, 1])
+    return np.int64(table[place, 1]) - 1
 
 
 @compiled
@@ -217,21 +217,49 @@ def look_up_all(table: Any, keys: Any, values: Any) -> None:
 
 @compiled
 def enter(table: Any, keys: Any, values: Any) -> int:
-    """Enters keys with their values, replacing old values; returns how many are new. There must be room."""
+    """Enters keys, but for `EMPTY`, and their values; returns how many are new. There must be room."""
     mask = np.uint64(table.shape[0] - 1)
     added = 0
     for k in range(keys.shape[0]):
         key = keys[k]
+        fetch(table, np.int64(home(keys[min(k + 16, keys.shape[0] - 1)], mask)))
         if key == EMPTY:
             continue
         place = home(key, mask)
-        while table[place, 0] != EMPTY and table[place, 0] != key:
+        while table[place, 0] != _0 and table[place, 0] != key + _1:
             place = (place + _1) & mask
-        if table[place, 0] == EMPTY:
-            table[place, 0] = key
-            added += 1
-        table[place, 1] = values[k]
+        added += table[place, 0] == _0
+        table[place, 0], table[place, 1] = key + _1, values[k] + _1
     return added
+
+
+@inlined
+def shift_of(table: Any) -> np.uint64:
+    """How far a hash is shifted down to give its home in a table of the upper halves of hashes."""
+    shift = np.uint64(64)
+    size = table.shape[0]
+    while size > 1:
+        size >>= 1
+        shift -= _1
+    return shift
+
+
+@inlined
+def put(entry: np.uint64, table: Any, shift: np.uint64) -> None:
+    """Puts a new entry, the upper half of a hash and a number plus one, into a table with room."""
+    place = entry >> shift
+    while table[place]:
+        place = (place + _1) & np.uint64(table.shape[0] - 1)
+    table[place] = entry
+
+
+@compiled
+def rehash(before: Any, table: Any) -> None:
+    """Puts the entries of a smaller table into an empty one, nearly in its order."""
+    shift = shift_of(table)
+    for entry in before:
+        if entry:
+            put(entry, table, shift)
 
 
 @inlined
@@ -251,10 +279,12 @@ def pack(numbers: Any, layout: Layout, row: Any) -> None:
 @inlined
 def hash_of(row: Any, layout: Layout) -> np.uint64:
     """A hash of all but the monitor state: nodes with one state are neighbours."""
-    h = _0
+    h, factor = _0, _GOLDEN
     for w in range(layout.words):
-        h = spread((h ^ (row[w] & ~layout.monitor_state_bits[w])) + _GOLDEN)
-    return h
+        word = row[w] & ~layout.monitor_state_bits[w]
+        h += (word ^ word >> _32) * factor
+        factor += MIX + MIX
+    return spread(h)
 
 
 @inlined

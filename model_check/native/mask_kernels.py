@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiled import compiled, inlined
-from .kernels import spread
+from .kernels import LOW, MIX, shift_of, spread
 
 HAND, SEND, DELIVER = range(3)
 #: The kinds of events that these monitors heed.
@@ -73,10 +73,10 @@ def clear(bits: Any, k: int) -> None:
     bits[k >> 6] &= ~(_1 << (np.uint64(k) & _63))
 
 
-def sizes(universe: Universe) -> tuple[int, int, int]:
-    """Words of the empty monitor state, and per open message; and temporary words per open message."""
+def sizes(universe: Universe) -> tuple[int, int]:
+    """Words of the empty monitor state, and per open message."""
     words = universe.words
-    return (2 + universe.n) * words + universe.message_words, words + 1, 0
+    return (2 + universe.n) * words + universe.message_words, words + 1
 
 
 @inlined
@@ -98,25 +98,21 @@ def insert_entry(content: Any, place: int, end: int, size: int, m: int) -> None:
         content[w] = _0
 
 
-@inlined
-def _hash_of(content: Any, start: int, end: int) -> np.uint64:
-    h = _0
-    for k in range(start, end):
-        h = spread((h ^ content[k]) + np.uint64(0x9E3779B97F4A7C15))
-    return h
-
-
 @compiled
 def number_of(start: int, end: int, pool: Pool, known: int) -> int:
     """The number of the monitor state at the end of the pool, which is `known` if it is a new one."""
     content = pool.content
-    h = _hash_of(content, start, end)
-    mask = np.uint64(pool.table.shape[0] - 1)
-    place = h & mask
+    h, factor = _0, MIX
+    for k in range(start, end):
+        h += (content[k] ^ content[k] >> _32) * factor
+        factor += MIX + MIX
+    h = spread(h)
+    mask, shift = np.uint64(pool.table.shape[0] - 1), shift_of(pool.table)
+    place = h >> shift
     while pool.table[place]:
         entry = pool.table[place]
-        if entry >> _32 == h >> _32:
-            at = np.int64(entry & np.uint64(0xFFFFFFFF)) - 1
+        if entry & ~LOW == h & ~LOW:
+            at = np.int64(entry & LOW) - 1
             begin = pool.offset[at]
             if pool.offset[at + 1] - begin == end - start:
                 same = True
@@ -127,7 +123,7 @@ def number_of(start: int, end: int, pool: Pool, known: int) -> int:
                 if same:
                     return at
         place = (place + _1) & mask
-    pool.table[place] = ((h >> _32) << _32) | np.uint64(known + 1)
+    pool.table[place] = h & ~LOW | np.uint64(known + 1)
     pool.offset[known + 1] = end
     return known
 
@@ -144,23 +140,13 @@ def note_owed(start: int, pool: Pool, monitor_state: int, universe: Universe) ->
                 owed |= 1 << p
             if copies & universe.survivors[w]:
                 owed |= 1 << (16 + p)
-    unsent = content[start + universe.words : start + universe.words + universe.message_words]
-    for m in range(universe.sender.shape[0]):
-        if unsent[m >> 6] and has(unsent, m):
-            owed |= 1 << (32 + universe.sender[m])
+    for w in range(universe.message_words):
+        unsent, m = content[start + universe.words + w], 64 * w
+        while unsent:
+            if unsent & _1:
+                owed |= 1 << (32 + universe.sender[m])
+            unsent, m = unsent >> _1, m + 1
     pool.owed[monitor_state] = owed
-
-
-@compiled
-def rehash(pool: Pool, known: int) -> None:
-    """Enters all monitor states into an empty table."""
-    mask = np.uint64(pool.table.shape[0] - 1)
-    for monitor_state in range(known):
-        h = _hash_of(pool.content, pool.offset[monitor_state], pool.offset[monitor_state + 1])
-        place = h & mask
-        while pool.table[place]:
-            place = (place + _1) & mask
-        pool.table[place] = ((h >> _32) << _32) | np.uint64(monitor_state + 1)
 
 
 @compiled

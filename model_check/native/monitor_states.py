@@ -17,6 +17,7 @@ from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Workload
 from crownless.model_check.system.monitors import DeliveryMonitor, FifoAndCausal, Monitor, Observation
 from crownless.model_check.system.open_points import OpenPoints
+from crownless.model_check.system.values import Interner
 from crownless.spec.computation import Message
 
 from . import kernels, mask_kernels, point_kernels
@@ -82,22 +83,18 @@ class PlainMonitorStates(MonitorStates):
         self.monitors = monitors
         self._may_crash = may_crash
         self._bit = bit
-        self._monitor_states: list[tuple[Any, ...]] = []
-        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._monitor_states, self._codes = Interner(), Interner()
         self._owed = Column()
         self._owed_by_first: dict[Any, int] = {}
-        self._codes: list[tuple[tuple[int, Any], ...]] = [()]
-        self._code_numbers: dict[tuple[tuple[str, int, Message], ...], int] = {(): 0}
+        self.code(())
         self._number(tuple(monitor.initial() for monitor in monitors))
 
     def __len__(self) -> int:
-        return len(self._monitor_states)
+        return len(self._owed)
 
     def _number(self, monitor_state: tuple[Any, ...]) -> int:
-        number = self._numbers.get(monitor_state)
-        if number is None:
-            number = self._numbers[monitor_state] = len(self._monitor_states)
-            self._monitor_states.append(monitor_state)
+        number = self._monitor_states.number(monitor_state)
+        if number == len(self):
             self._owed.append(self._owed_of(monitor_state[0]))
         return number
 
@@ -116,24 +113,16 @@ class PlainMonitorStates(MonitorStates):
         return owed
 
     def code(self, events: StepEvents) -> int:
-        key = tuple(events)
-        number = self._code_numbers.get(key)
-        if number is None:
-            observations = [Observation(kind, process, message) for kind, process, message in events]  # type: ignore[arg-type]
-            code = tuple(
-                (k, part) for k, monitor in enumerate(self.monitors) for part in monitor.encode_all(observations)
-            )
-            number = self._code_numbers[key] = len(self._codes) if code else 0
-            if code:
-                self._codes.append(code)
-        return number
+        observations = [Observation(kind, process, message) for kind, process, message in events]  # type: ignore[arg-type]
+        parts = ((k, part) for k, monitor in enumerate(self.monitors) for part in monitor.encode_all(observations))
+        return self._codes.number(tuple(parts))
 
     def fill(self, keys: Any) -> None:
         values = []
         for key in keys.tolist():
-            after = list(self._monitor_states[key >> 32])
+            after = list(self._monitor_states.values[key >> 32])
             broken = 0
-            for k, code in self._codes[key & 0xFFFFFFFF]:
+            for k, code in self._codes.values[key & 0xFFFFFFFF]:
                 after[k], names = self.monitors[k].observe(after[k], code)
                 for name in names:
                     broken |= self._bit[name]
@@ -144,7 +133,7 @@ class PlainMonitorStates(MonitorStates):
         values = []
         for key in keys.tolist():
             renaming = renamings[key & 0xFFFFFFFF]
-            parts = zip(self.monitors, self._monitor_states[key >> 32], strict=True)
+            parts = zip(self.monitors, self._monitor_states.values[key >> 32], strict=True)
             values.append(
                 self._number(tuple(monitor.renamed(monitor_state, renaming) for monitor, monitor_state in parts))
             )
@@ -164,13 +153,14 @@ class MaskMonitorStates(MonitorStates):
         super().__init__()
         self._universe, self._kernels = universe, module
         self.messages = {message: m for m, message in enumerate(workload.universe())}
-        head, entry, meanwhile = module.sizes(universe)
+        head, entry = module.sizes(universe)
         #: The words of the largest monitor state while it is computed. That of the empty run is all zeroes.
-        self._most_words = head + (entry + meanwhile) * (workload.messages + 1)
+        self._most_words = head + entry * (workload.messages + 1)
         self._some = max(1, min(SOME, ROOM // self._most_words))
-        self._code_numbers: dict[tuple[tuple[str, int, Message], ...], int] = {(): 0}
+        self._codes = Interner()
         self._starts, self._kinds, self._whose, self._what = Column(), Column(), Column(), Column()
-        self._starts.extend([0, 0])
+        self._starts.append(0)
+        self.code(())
         self._permuted: tuple[Any, Any, Any] | None = None
         self._used = 0
         self._content = np.zeros(1 << 12, np.uint64)
@@ -190,16 +180,18 @@ class MaskMonitorStates(MonitorStates):
     def _make_room(self, more: int) -> None:
         needed = int(self._offset[self._used]) + more * self._most_words
         if needed > len(self._content):
-            self._content = _longer(self._content, max(needed, 2 * len(self._content)))
+            self._content.resize(max(needed, len(self._content) * 5 // 4), refcheck=False)
         if self._used + more + 1 > len(self._offset):
             size = max(self._used + more + 1, 2 * len(self._offset))
-            self._offset, self._owed = _longer(self._offset, size), _longer(self._owed, size)
+            self._offset.resize(size, refcheck=False)
+            owed, self._owed = self._owed, np.zeros(size, np.int64)  # others may be reading the old one
+            self._owed[: len(owed)] = owed
         size = len(self._table)
         while 2 * (self._used + more) > size:
             size *= 2
         if size > len(self._table):
-            self._table = np.zeros(size, np.uint64)
-            mask_kernels.rehash(self._pool(), self._used)
+            before, self._table = self._table, np.zeros(size, np.uint64)
+            kernels.rehash(before, self._table)
 
     def code(self, events: StepEvents) -> int:
         for kind, process, message in events:
@@ -208,9 +200,8 @@ class MaskMonitorStates(MonitorStates):
             if kind == "send" and process != message.sender:
                 raise Unforeseen
         key = tuple(event for event in events if self.KINDS[event[0]] in self._kernels.HEEDED)
-        number = self._code_numbers.get(key)
-        if number is None:
-            number = self._code_numbers[key] = len(self._starts) - 1
+        number = self._codes.number(key)
+        if number == len(self._starts) - 1:
             self._kinds.extend(self.KINDS[kind] for kind, _, _ in key)
             self._whose.extend(process for _, process, _ in key)
             self._what.extend(self.messages[message] for _, _, message in key)
@@ -256,8 +247,7 @@ class PairedMonitorStates(MonitorStates):
         self.commute = first.commute and second.commute
         self._parts = (first, second)
         self._members = (Column(), Column())
-        self._codes = (Column(), Column())
-        self._code_numbers: dict[tuple[int, int], int] = {}
+        self._codes, self._code_numbers = (Column(), Column()), Interner()
         self._owed = Column()
         self._pairs = Map()
         self.code(())
@@ -268,16 +258,13 @@ class PairedMonitorStates(MonitorStates):
 
     def code(self, events: StepEvents) -> int:
         key = self._parts[0].code(events), self._parts[1].code(events)
-        number = self._code_numbers.get(key)
-        if number is None:
-            number = self._code_numbers[key] = len(self._code_numbers)
+        number = self._code_numbers.number(key)
+        if number == len(self._codes[0]):
             for column, code in zip(self._codes, key, strict=True):
                 column.append(code)
         return number
 
     def fill(self, keys: Any) -> None:
-        if not len(keys):
-            return
         after, broken = [], np.zeros(len(keys), np.int64)
         for part, members, codes in zip(self._parts, self._members, self._codes, strict=True):
             monitor_states = members.array[keys >> np.uint64(32)]
@@ -291,8 +278,6 @@ class PairedMonitorStates(MonitorStates):
         self.steps.enter(keys, numbers << 16 | broken)
 
     def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
-        if not len(keys):
-            return
         after = []
         for part, members in zip(self._parts, self._members, strict=True):
             wanted = members.array[keys >> np.uint64(32)] << 32 | (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
@@ -301,20 +286,13 @@ class PairedMonitorStates(MonitorStates):
 
     def _numbers(self, pairs: Any) -> Any:
         """The numbers of pairs (first · 2³² + second), new ones included."""
-        numbers = np.zeros(len(pairs), np.int64)
-        kernels.look_up_all(self._pairs.table, pairs, numbers)
-        new = np.unique(pairs[numbers < 0])
-        if len(new):
-            self._pairs.enter(new, np.arange(len(self), len(self) + len(new)))
-            owed = self._parts[0].owed()
-            for first, second in zip(
-                (new >> np.uint64(32)).tolist(), (new & np.uint64(0xFFFFFFFF)).tolist(), strict=True
-            ):
-                self._members[0].append(first)
-                self._members[1].append(second)
-                self._owed.append(owed[first])
-            kernels.look_up_all(self._pairs.table, pairs, numbers)
-        return numbers
+        new = np.unique(pairs[self._pairs.values(pairs) < 0])
+        first, second = (new >> np.uint64(32)).astype(np.int64), (new & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        self._pairs.enter(new, np.arange(len(self), len(self) + len(new)))
+        self._members[0].add(first)
+        self._members[1].add(second)
+        self._owed.add(self._parts[0].owed()[first])
+        return self._pairs.values(pairs)
 
     def owed(self) -> Any:
         return self._owed.array
@@ -323,19 +301,10 @@ class PairedMonitorStates(MonitorStates):
 def _looked_up(known: Map, keys: Any, fill: Callable[[Any], None]) -> Any:
     """The values of keys; missing ones are computed first."""
     keys = keys.astype(np.uint64)
-    values = np.zeros(len(keys), np.int64)
-    kernels.look_up_all(known.table, keys, values)
-    missing = np.unique(keys[(values < 0) & (keys & np.uint64(0xFFFFFFFF) != 0)])
+    missing = np.unique(keys[(known.values(keys) < 0) & (keys & np.uint64(0xFFFFFFFF) != 0)])
     if len(missing):
         fill(missing)
-        kernels.look_up_all(known.table, keys, values)
-    return values
-
-
-def _longer(array: Any, size: int) -> Any:
-    longer = np.zeros(size, array.dtype)
-    longer[: len(array)] = array
-    return longer
+    return known.values(keys)
 
 
 def monitor_states_for(
@@ -365,7 +334,7 @@ def _fits(monitor: OpenPoints, workload: Workload) -> bool:
 def _by_points(
     monitor: OpenPoints, workload: Workload, universe: mask_kernels.Universe, bit: dict[str, int]
 ) -> MonitorStates:
-    head, entry, _ = point_kernels.sizes(universe)
+    head, entry = point_kernels.sizes(universe)
     rows = np.zeros((2, head + entry * (workload.messages + 1)), np.int64)
     of_order = universe._replace(order=monitor.order, broken=bit[monitor.watches[0]], rows=rows)
     return MaskMonitorStates(workload, of_order, point_kernels)

@@ -245,10 +245,9 @@ def step_of(monitor_state: int, events: int, space: kernels.Space, buffers: kern
 
 
 @inlined
-def seen_of(outcome: Any, cells: Any) -> int:
+def seen_of(outcome: Any) -> int:
     """The properties that a local step violates or reaches by itself."""
-    rules = outcome[kernels.RULES_LOW] | np.int64(outcome[kernels.RULES_HIGH]) << kernels.LOW_BITS
-    seen = cells[outcome[kernels.TO_CELL], kernels.CELL_SEEN] | rules
+    seen = outcome[kernels.SEEN_LOW] | np.int64(outcome[kernels.SEEN_HIGH]) << kernels.LOW_BITS
     return seen | kernels.DELIVERS if outcome[kernels.FLAGS] & kernels.DELIVERED else seen
 
 

@@ -28,10 +28,10 @@ for function in open_points.COMPILED:
     callable_from_kernels(function)
 
 
-def sizes(universe: Universe) -> tuple[int, int, int]:
-    """Words of the empty monitor state, and per open message; and temporary words per open message."""
+def sizes(universe: Universe) -> tuple[int, int]:
+    """Words of the empty monitor state, and per open message."""
     copies = max(np.diff(universe.first), default=0)
-    return 1 + 2 * universe.n, 3 + 2 * int(copies), 0
+    return 1 + 2 * universe.n, 3 + 2 * int(copies)
 
 
 @inlined

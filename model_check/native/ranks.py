@@ -7,7 +7,7 @@ its new cell, as a linear expression in them, or, if the cell is already known, 
 As long as the equations have a solution, the space seen so far is graded.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 #: A linear expression, sorted: (unknown, coefficient), none of them zero; the constant stands at "".
@@ -43,12 +43,6 @@ class Ranks:
     def by_channel(self, consumed: tuple[str, ...], emitted: tuple[str, ...]) -> None:
         """An action of the channel alone."""
         self._must_be_equal(_sum((), consumed, emitted), ())
-
-    def same(self, cells: Iterable[int]) -> None:
-        """Gives one rank to these cells, which differ only by process names; the first is known."""
-        first, *others = cells
-        for cell in others:
-            self._cells.setdefault(cell, self._cells[first])
 
     def _must_be_equal(self, one: Expression, other: Expression) -> None:
         if (one, other) in self._known:

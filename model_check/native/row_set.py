@@ -3,12 +3,12 @@
 # The types of numbers here are Numba's, which mypy does not know.
 # mypy: disable-error-code="no-any-return, return-value, assignment"
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .compiled import compiled, fetch
-from .kernels import Layout, hash_of, owner_of, pack, unpack
+from .kernels import LOW, Layout, hash_of, owner_of, pack, put, rehash, shift_of, unpack
 
 #: The number of rows to prefetch ahead.
 AHEAD = 8
@@ -16,52 +16,57 @@ AHEAD = 8
 _1 = np.uint64(1)
 
 
+class Incoming(NamedTuple):
+    """Rows that were found, their hashes, and which of their moves sleep, if any do."""
+
+    rows: Any
+    hashes: Any
+    asleep: Any
+
+
+class Known(NamedTuple):
+    """The arrays of a `RowSet`."""
+
+    rows: Any
+    is_new: Any
+    asleep: Any
+    table: Any
+
+
 @compiled
-def insert(
-    incoming: Any,
-    hashes: Any,
-    incoming_asleep: Any,
-    count: int,
-    layout: Layout,
-    rows: Any,
-    is_new: Any,
-    asleep: Any,
-    table: Any,
-    level_start: int,
-    used: int,
-    tallies: Any,
-) -> int:
+def insert(incoming: Incoming, layout: Layout, known: Known, level_start: int, used: int, tallies: Any) -> int:
     """Adds new rows to ``rows[used:]``; returns how many there are then. There must be room. `asleep` keeps the bits
     that a row has every time it comes in.
 
     `tallies` counts: new states, states met again that belong to an earlier level. An entry of the table is the upper
-    half of the hash and the row's place plus one.
+    half of the hash, whose first bits give its home, and the row's place plus one.
     """
-    mask = np.uint64(table.shape[0] - 1)
-    words = layout.words
-    low = np.uint64(0xFFFFFFFF)
+    found, hashes, found_asleep = incoming
+    rows, is_new, asleep, table = known
+    mask, shift = np.uint64(table.shape[0] - 1), shift_of(table)
+    words, count = layout.words, found.shape[0]
     sleeps = asleep.shape[0] > 0
     for k in range(count):
         if k + 2 * AHEAD < count:
-            fetch(table, np.int64(hashes[k + 2 * AHEAD] & mask))
-            entry = table[hashes[k + AHEAD] & mask]
+            fetch(table, np.int64(hashes[k + 2 * AHEAD] >> shift))
+            entry = table[hashes[k + AHEAD] >> shift]
             if entry:
-                fetch(rows, np.int64(entry & low) - 1)
+                fetch(rows, np.int64(entry & LOW) - 1)
                 if sleeps:
-                    fetch(asleep, np.int64(entry & low) - 1)
+                    fetch(asleep, np.int64(entry & LOW) - 1)
         h = hashes[k]
-        tag = h & ~low
-        place = h & mask
+        tag = h & ~LOW
+        place = h >> shift
         known_state = False
         duplicate = False
         while table[place]:
             entry = table[place]
-            if entry & ~low == tag:
-                at = np.int64(entry & low) - 1
+            if entry & ~LOW == tag:
+                at = np.int64(entry & LOW) - 1
                 same_state = True
                 same = True
                 for w in range(words):
-                    difference = rows[at, w] ^ incoming[k, w]
+                    difference = rows[at, w] ^ found[k, w]
                     if difference:
                         same = False
                         if difference & ~layout.monitor_state_bits[w]:
@@ -74,35 +79,34 @@ def insert(
                     if same:
                         duplicate = True
                         if sleeps:
-                            asleep[at] &= incoming_asleep[k]
+                            asleep[at] &= found_asleep[k]
                         break
             place = (place + _1) & mask
         if duplicate:
             continue
         table[place] = tag | np.uint64(used + 1)
         for w in range(words):
-            rows[used, w] = incoming[k, w]
+            rows[used, w] = found[k, w]
         is_new[used] = not known_state
         if sleeps:
-            asleep[used] = incoming_asleep[k]
+            asleep[used] = found_asleep[k]
         tallies[0] += not known_state
         used += 1
     return used
 
 
 @compiled
-def which_are_there(some: Any, hashes: Any, count: int, layout: Layout, rows: Any, table: Any, answers: Any) -> None:
+def which_are_there(some: Any, hashes: Any, layout: Layout, rows: Any, table: Any, answers: Any) -> None:
     """For each of some rows: true if its state, with any monitor state, is among `rows`."""
-    mask = np.uint64(table.shape[0] - 1)
-    low = np.uint64(0xFFFFFFFF)
-    for k in range(count):
+    mask, shift = np.uint64(table.shape[0] - 1), shift_of(table)
+    for k in range(some.shape[0]):
         h = hashes[k]
-        place = h & mask
+        place = h >> shift
         answers[k] = False
         while table[place] and not answers[k]:
             entry = table[place]
-            if entry & ~low == h & ~low:
-                at = np.int64(entry & low) - 1
+            if entry & ~LOW == h & ~LOW:
+                at = np.int64(entry & LOW) - 1
                 same = True
                 for w in range(layout.words):
                     if (rows[at, w] ^ some[k, w]) & ~layout.monitor_state_bits[w]:
@@ -128,16 +132,10 @@ def hashes_of(rows: Any, layout: Layout, hashes: Any) -> None:
 
 
 @compiled
-def rehash(rows: Any, start: int, end: int, layout: Layout, table: Any) -> None:
-    """Enters rows, all different, into an empty table."""
-    mask = np.uint64(table.shape[0] - 1)
-    low = np.uint64(0xFFFFFFFF)
+def enter(rows: Any, start: int, end: int, layout: Layout, table: Any) -> None:
+    """Enters rows, all different, into a table that has none of them."""
     for k in range(start, end):
-        h = hash_of(rows[k], layout)
-        place = h & mask
-        while table[place]:
-            place = (place + _1) & mask
-        table[place] = (h & ~low) | np.uint64(k + 1)
+        put(hash_of(rows[k], layout) & ~LOW | np.uint64(k + 1), table, shift_of(table))
 
 
 @compiled
@@ -169,7 +167,7 @@ class RowSet:
         self.table[:] = 0
         self.used = 0
 
-    def make_room(self, more: int, layout: Layout) -> None:
+    def make_room(self, more: int) -> None:
         """Makes room for `more` rows."""
         needed = self.used + more
         if needed > len(self.rows):
@@ -183,41 +181,27 @@ class RowSet:
             size = len(self.table)
             while needed * 3 > size * 2:
                 size *= 2
-            self.table = np.zeros(size, np.uint64)
-            rehash(self.rows, 0, self.used, layout, self.table)
+            before, self.table = self.table, np.zeros(size, np.uint64)
+            rehash(before, self.table)
 
     def add(self, rows: Any, layout: Layout, is_new: Any = False) -> None:
         """Adds rows that differ from one another, and from all rows in the set."""
         first, end = self.used, self.used + len(rows)
-        self.make_room(len(rows), layout)
+        self.make_room(len(rows))
         self.rows[first:end] = rows
         self.is_new[first:end] = is_new
-        rehash(self.rows, first, end, layout, self.table)
+        enter(self.rows, first, end, layout, self.table)
         self.used = end
 
-    def insert(
-        self, rows: Any, hashes: Any, asleep: Any, count: int, layout: Layout, level_start: int, tallies: Any
-    ) -> None:
-        """Adds the new ones of the first `count` rows; see `insert`."""
-        self.make_room(count, layout)
-        self.used = insert(
-            rows,
-            hashes,
-            asleep,
-            count,
-            layout,
-            self.rows,
-            self.is_new,
-            self.asleep,
-            self.table,
-            level_start,
-            self.used,
-            tallies,
-        )
+    def insert(self, incoming: Incoming, layout: Layout, level_start: int, tallies: Any) -> None:
+        """Adds those that are new; see `insert`."""
+        self.make_room(len(incoming.rows))
+        known = Known(self.rows, self.is_new, self.asleep, self.table)
+        self.used = insert(incoming, layout, known, level_start, self.used, tallies)
 
     def repack(self, before: Layout, after: Layout) -> None:
         rows = np.zeros((len(self.rows), after.words), np.uint64)
         repack(self.rows, self.used, before, after, rows, np.zeros(len(after.word), np.int64))
         self.rows = rows
         self.table[:] = 0
-        rehash(self.rows, 0, self.used, after, self.table)
+        enter(self.rows, 0, self.used, after, self.table)

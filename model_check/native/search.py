@@ -1,16 +1,18 @@
 """The search whose rows lie in this process's memory, expanded by threads.
 
-A level's rows lie in one *row set* per worker: a row belongs to the worker that its cells name. A round expands a block
-of rows of every row set, each worker writing successors into one outbox for each owner; then each owner takes in the
-outboxes addressed to it and drops known rows. Meanwhile Python computes the table entries that the previous round
-missed. So no lock is needed, and counts do not depend on the number of workers.
+A level's rows lie in one *row set* per worker: a row belongs to the worker that its cells name. In a round, threads
+take chunks of rows, expand them, and put the successors, unless they are known, into their owners' row sets, one thread
+at a time into each. Meanwhile Python computes the table entries that the previous round missed. Counts do not depend on
+the number of workers.
 
 In a graded space (`ranks`) two row sets suffice, of this level and of the next; otherwise one keeps all rows.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from .row_set import RowSet
 from .workers import BLOCK, Worker
 
 #: The minimum number of rounds of a level, if it has enough rows: in each, Python computes entries missed before.
-ROUNDS = 4
+ROUNDS = 12
 NO_TABLE = np.zeros(0, np.uint64)
 #: With fewer rows in a round, threads cost more than they save.
 MIN_ROWS_FOR_THREADS = 1 << 10
@@ -45,7 +47,8 @@ class NativeSearch(LevelSearch):
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Within it the threads run."""
-        with ThreadPoolExecutor(1 + self.workers) as self._pool:
+        self._lock, self._locks = Lock(), [Lock() for _ in range(self.workers)]
+        with ThreadPoolExecutor(self.workers) as self._pool:
             yield
 
     def start(self) -> None:
@@ -127,119 +130,112 @@ class NativeSearch(LevelSearch):
 
         While threads expand some, Python computes the entries missed before, for which rows wait.
         """
-        places = list(self.begins)
-        none = np.zeros(0, np.int64)
-        rows_in_all = sum(self.ends) - sum(places)
-        block = (
-            BLOCK
-            if self.workers == 1
-            else min(BLOCK, max(MIN_ROWS_FOR_THREADS, 1, rows_in_all // (ROUNDS * self.workers)))
-        )
-        ready, waiting = [none] * self.workers, [none] * self.workers
-        misses: Any = none
+        rows = sum(self.ends) - sum(self.begins)
+        block = BLOCK
+        if self.workers > 1:
+            block = min(4 * BLOCK, max(MIN_ROWS_FOR_THREADS, 1, rows // (ROUNDS * self.workers)))
+        self._chunk_size = max(1, min(block, BLOCK // 2))
+        #: Rows to be expanded: their owner, and their numbers.
+        self._todo = deque[tuple[int, Any]](enumerate(map(range, self.begins, self.ends)))
+        waiting: list[tuple[int, Any]] = []
+        misses: Any = np.zeros(0, np.uint64)
         while True:
-            left = sum(self.ends) - sum(places) + sum(map(len, ready))
-            if self.workers == 1 or not left or left < MIN_ROWS_FOR_THREADS or not len(misses):
+            left = sum(len(rows) for _, rows in self._todo)
+            threads = self.workers if left >= MIN_ROWS_FOR_THREADS else 1
+            if threads == 1 or not left:
                 # There is nothing, or too little, to do meanwhile.
                 self.fill(misses)
-                ready = [np.concatenate(rows) for rows in zip(ready, waiting, strict=True)]
-                misses, waiting = none, [none] * self.workers
-            if not left and not any(map(len, ready)):
+                self._todo.extendleft(waiting)
+                misses, waiting = misses[:0], []
+            if not any(len(rows) for _, rows in self._todo) or self.over():
                 break
-            if self.over():
-                break
-            todo = []
-            for w, rows in enumerate(ready):
-                fresh = max(0, min(block - len(rows), self.ends[w] - places[w]))
-                todo.append(np.concatenate([rows[:block], np.arange(places[w], places[w] + fresh)]))
-                places[w] += fresh
-            beyond = [rows[block:] for rows in ready]
-            again, missed = self._round(todo, misses)
-            ready = [np.concatenate(rows) for rows in zip(beyond, waiting, strict=True)]
-            waiting, misses = again, missed
+            missing_rows, missed = self._round(threads, block * threads, misses)
+            self._todo.extendleft(waiting)
+            misses, waiting = missed, [(owner, np.concatenate(rows)) for owner, rows in missing_rows.items()]
 
-    def _round(self, todo: list[Any], misses: Any) -> tuple[list[Any], Any]:
-        """Expands these rows of each row set and computes these misses; returns the rows that must be expanded again,
-        and their misses.
+    def _round(self, threads: int, rows: int, misses: Any) -> tuple[dict[int, list[Any]], Any]:
+        """Makes threads expand at least so many rows while this one computes these misses; returns the rows of each
+        owner that missed an entry, and what they missed.
         """
-        space = self.space()
         for worker in self.worker_buffers:
             self.make_room(worker)
+        self._space, self._left, self._is_filling = self.space(), rows, threads > 1
+        self._waiting = defaultdict[int, list[Any]](list)
+        self._missed = [misses[:0]]
         before = sum(row_set.used for row_set in self.next)
-        self._all(
-            [lambda w: self.expand_rows(w, todo[w], space), lambda w: self._take_in(w)],
-            sum(map(len, todo)),
-            lambda: self.fill(misses),
-        )
-        again = []
-        for w, worker in enumerate(self.worker_buffers):
-            again.append(np.concatenate([worker.found.again[: worker.found.used[1]], todo[w][worker.place :]]))
-        missed = self._take_stock()
-        states, met_again = (int(sum(worker.tallies[k] for worker in self.worker_buffers)) for k in (0, 1))
-        nodes = sum(row_set.used for row_set in self.next) - before
-        self.add_new(nodes=nodes, states=states, met_again=met_again)
-        for worker in self.worker_buffers:
-            worker.tallies[:] = 0
+        if threads == 1:
+            self._work(0)
+        else:
+            try:
+                work = [self._pool.submit(self._work, w) for w in range(threads)]
+                try:
+                    self.fill(misses)
+                finally:
+                    self._is_filling = False
+                    wait(work)
+                for each in work:
+                    each.result()
+            except RuntimeError as error:  # a thread that cannot be started, for want of memory
+                raise MemoryError(str(error)) from error
         if any(worker.narrow for worker in self.worker_buffers):
             self._widen()
-        return again, missed[~np.isin(missed, misses, assume_unique=True)]
+        states, met_again = sum(worker.tallies for worker in self.worker_buffers).tolist()
+        self.add_new(nodes=sum(row_set.used for row_set in self.next) - before, states=states, met_again=met_again)
+        for worker in self.worker_buffers:
+            self.add_counts(worker.found.counts, worker.found.seen, worker.found.actions)
+            worker.start_again()
+        missed = np.unique(np.concatenate(self._missed))
+        return self._waiting, missed[~np.isin(missed, misses, assume_unique=True)]
+
+    def _next_chunk(self) -> tuple[int, Any] | None:
+        """The rows to expand next: their owner, and their numbers; None if the round is over."""
+        with self._lock:
+            over = self._left <= 0 and not self._is_filling
+            if over or not self._todo or any(worker.narrow for worker in self.worker_buffers):
+                return None
+            owner, rows = self._todo.popleft()
+            if len(rows) > self._chunk_size:
+                self._todo.appendleft((owner, rows[self._chunk_size :]))
+                rows = rows[: self._chunk_size]
+            self._left -= len(rows)
+        return owner, np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
+
+    def _work(self, w: int) -> None:
+        """What a thread does in a round: it expands rows and puts what it finds into the row sets of the owners."""
+        worker, found = self.worker_buffers[w], self.worker_buffers[w].found
+        while not found.used[3] and (chunk := self._next_chunk()) is not None:
+            owner, numbers = chunk
+            row_set, todo = self.now[owner], numbers
+            rows, is_new = row_set.rows, row_set.is_new
+            if self.keep:  # others may be adding to them
+                with self._locks[owner]:
+                    rows, is_new, todo = row_set.rows[numbers], row_set.is_new[numbers], np.arange(len(numbers))
+            worker.expand(rows, is_new, row_set.asleep, todo, self._space)
+            if worker.place < len(todo):
+                self._todo.appendleft((owner, numbers[worker.place :]))
+            again = found.again[: found.used[1]]
+            self._waiting[owner].append(numbers[again] if self.keep else again.copy())
+            self._missed.append(found.misses[: found.used[0]].copy())
+            for cells in worker.blocked_cells(rows, self.layout, self.n):
+                self.add_blocked(cells)
+            for other in range(self.workers):
+                self._take_in(worker, (w + other) % self.workers)
+            worker.empty()
+
+    def _take_in(self, worker: Worker, owner: int) -> None:
+        """Puts the rows that a worker found for this owner into its row set."""
+        level_start = self.ends[owner] if self.keep else 0
+        with self._locks[owner]:
+            self.next[owner].insert(worker.found_for(owner), self.layout_after, level_start, worker.tallies)
 
     def make_room(self, worker: Worker) -> None:
         slots = max(self.layout.slots, self.layout_after.slots)
         worker.make_room(self.n, slots, self.layout_after.words, self.sizes())
 
-    def _all(self, steps: Sequence[Callable[[int], None]], rows: int, meanwhile: Callable[[], None]) -> None:
-        """Makes all workers do their part of each step, one step after the other; this thread does `meanwhile`."""
-
-        def all_steps(do: Callable[[Callable[[int], None], range], Iterable[None]]) -> None:
-            for step in steps:
-                list(do(step, range(self.workers)))
-
-        if self.workers == 1 or rows < MIN_ROWS_FOR_THREADS:
-            all_steps(map)
-            meanwhile()
-            return
-        try:
-            work = self._pool.submit(all_steps, self._pool.map)
-            try:
-                meanwhile()
-            finally:
-                wait([work])
-            work.result()
-        except RuntimeError as error:  # a thread that cannot be started, for want of memory
-            raise MemoryError(str(error)) from error
-
     def space(self) -> kernels.Space:
         """The tables as they are now."""
         tables, monitor_states = self.tables.arrays(), self.monitor_states.arrays()
         return kernels.Space(self.layout, self.layout_after, self.system, tables, monitor_states)
-
-    def expand_rows(self, w: int, todo: Any, space: kernels.Space) -> None:
-        row_set = self.now[w]
-        self.worker_buffers[w].expand(row_set.rows, row_set.is_new, row_set.asleep, todo, space)
-
-    def _take_in(self, w: int) -> None:
-        """Puts the rows that all workers found for this owner into its row set."""
-        level_start = self.ends[w] if self.keep else 0
-        row_set, tallies = self.next[w], self.worker_buffers[w].tallies
-        for worker in self.worker_buffers:
-            count = int(worker.filled[w])
-            if count:
-                row_set.insert(
-                    worker.out[w], worker.hashes[w], worker.asleep[w], count, self.layout_after, level_start, tallies
-                )
-
-    def _take_stock(self) -> Any:
-        """Adds up the workers' findings in a round; returns their misses."""
-        misses = []
-        for w, worker in enumerate(self.worker_buffers):
-            found = worker.found
-            self.add_counts(found.counts, found.seen, found.actions)
-            for cells in worker.blocked_cells(self.now[w].rows, self.layout, self.n):
-                self.add_blocked(cells)
-            misses.append(found.misses[: found.used[0]].copy())
-            worker.start_again()
-        return np.unique(np.concatenate(misses))
 
     def _widen(self) -> None:
         """Changes the layout of the next rows to one slot more."""

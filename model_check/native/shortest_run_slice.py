@@ -83,7 +83,6 @@ class ShortestRuns:
         search.layout, search.layout_after = layout, layout if beyond is None else beyond[0]
         row_set = RowSet(layout.words)
         row_set.rows, row_set.is_new = rows, np.zeros(len(rows), np.bool_)
-        search.now = [row_set]
         chosen = np.zeros(len(rows), np.bool_)
         marks = np.zeros((len(rows), 2), np.int64)
         todo = np.arange(len(rows))
@@ -94,7 +93,7 @@ class ShortestRuns:
             some, todo = todo[:block], todo[block:]
             origins = np.zeros((1, worker.outbox_rows), np.int64)
             worker.found = worker.found._replace(origins=origins, marks=marks)
-            search.expand_rows(0, some, search.space())
+            worker.expand(rows, row_set.is_new, row_set.asleep, some, search.space())
             found = worker.found
             if worker.narrow:
                 # The rows beyond the last level are not laid out, since they are not used.
@@ -102,13 +101,11 @@ class ShortestRuns:
                 search.layout_after = search.shape_of(search.layout_after.slots + 1).layout(search.n)
             todo = np.concatenate([found.again[: found.used[1]], some[worker.place :], todo])
             misses = np.unique(found.misses[: found.used[0]])
-            count = int(worker.filled[0])
-            if beyond is not None and count:
-                there = np.zeros(count, np.bool_)
-                which_are_there(
-                    worker.out[0], worker.hashes[0], count, beyond[0], beyond[1].rows, beyond[1].table, there
-                )
-                chosen[origins[0, :count][there]] = True
+            if beyond is not None:
+                found_rows, hashes, _ = worker.found_for(0)
+                there = np.zeros(len(found_rows), np.bool_)
+                which_are_there(found_rows, hashes, beyond[0], beyond[1].rows, beyond[1].table, there)
+                chosen[origins[0, : len(there)][there]] = True
             worker.start_again()
             if len(misses):
                 search.tables.fill(misses)
@@ -147,5 +144,5 @@ class ShortestRuns:
         kernels.pack(numbers, layout, row[0])
         hashes = np.array([kernels.hash_of(row[0], layout)], np.uint64)
         answer = np.zeros(1, np.bool_)
-        which_are_there(row, hashes, 1, layout, row_set.rows, row_set.table, answer)
+        which_are_there(row, hashes, layout, row_set.rows, row_set.table, answer)
         return bool(answer[0])

@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import permutations
+from math import factorial
+from operator import itemgetter
 from typing import Any
 
 from crownless.impl.protocol import AppEvent, Packet, Step, Transition
@@ -24,6 +26,8 @@ from crownless.spec.computation import Message
 #: The first entries are all compared; after them one in `EVERY` is.
 FIRST_ENTRIES = 500
 EVERY = 64
+#: With at most this many renamings that leave process 0 in place, they give table entries without symmetry reduction.
+MOST_FRAMES = 24
 #: At most this many renamed values are remembered.
 REMEMBERED = 20_000
 
@@ -36,29 +40,38 @@ class NotSymmetric(Exception):
 
 
 class Renamings:
-    """Renamings of n processes: shifts, by which they share tables, and, with symmetry reduction (`symmetric`), all."""
+    """Renamings of n processes: shifts, by which they share tables; those that leave process 0 in place, by which a few
+    of its table entries give the others; and, with symmetry reduction (`symmetric`), all.
+    """
 
-    def __init__(self, n: int, *, symmetric: bool) -> None:
+    def __init__(self, n: int, *, shared: bool, symmetric: bool) -> None:
         self.shifts = [Renaming(tuple((k + i) % n for k in range(n))) for i in range(n)]
-        fixing_0 = [(0, *image) for image in permutations(range(1, n))] if symmetric else [tuple(range(n))]
-        #: The renamings that leave process 0 in place, and the number of one of them after another.
+        derives = symmetric or (shared and factorial(n - 1) <= MOST_FRAMES)
+        fixing_0 = [(0, *image) for image in permutations(range(1, n))] if derives else [tuple(range(n))]
+        #: The renamings that leave process 0 in place, and for each: given the images under all, the images of its own.
         self.fixing_0 = [Renaming(image) for image in fixing_0]
         number = {image: k for k, image in enumerate(fixing_0)}
-        self.composed = [[number[tuple(b[k] for k in a)] for b in fixing_0] for a in fixing_0]
+        after = [[number[tuple(b[k] for k in a)] for b in fixing_0] for a in fixing_0]
+        self.composed: list[Any] = [itemgetter(*numbers) for numbers in after] if len(after) > 1 else [tuple]
+
+        def frames_of(image: tuple[int, ...]) -> list[int]:
+            """For each process the renaming, one that leaves process 0 in place, of its cells and packets."""
+            return [number[tuple((image[(k + p) % n] - image[p]) % n for k in range(n))] for p in range(n)]
+
+        every = list(permutations(range(n))) if derives else [tuple(range(n))]
+        images = every if symmetric else [tuple(range(n))]
         #: [permutation]: where each process goes, then the process that comes to each place.
-        images = list(permutations(range(n))) if symmetric else [tuple(range(n))]
         self.permutations = [(*image, *(image.index(place) for place in range(n))) for image in images]
         self.all = [Renaming(image) for image in images]
-        #: [permutation][process]: the renaming, one that leaves process 0 in place, of its cells and packets.
-        self.frame = [
-            [number[tuple((image[(k + p) % n] - image[p]) % n for k in range(n))] if symmetric else 0 for p in range(n)]
-            for image in images
-        ]
+        #: [permutation or renaming that leaves process 0 in place][process]: its own renaming then.
+        self.frame = [frames_of(image) for image in images]
+        self.frame_fixing_0 = [frames_of(image) for image in fixing_0]
         #: The renamings under which entries are compared, which generate the others.
-        exchange = [Renaming((0, 2, 1, *range(3, n)))] if symmetric and n > 2 else []
+        exchange = [Renaming((0, 2, 1, *range(3, n)))] if derives and n > 2 else []
         self.compared = [*self.shifts[1:], *exchange]
+        self.there_and_back = [(renaming, Renaming(renaming.inverse)) for renaming in self.compared]
         #: The renamings that take a transition of process 0 to another that it stands for.
-        self.of_transitions = self.all[1:] if symmetric else self.shifts[1:]
+        self.of_transitions = [Renaming(image) for image in every][1:] if derives else self.shifts[1:]
 
 
 class Alike:
@@ -69,7 +82,7 @@ class Alike:
         self._renamings = renamings
         #: The properties that a process violates and meets in a local state, as bits.
         self._evaluate = evaluate
-        self._compares = True
+        self.compares = True
         #: The number of entries so far, and of those that were compared.
         self.entries = self.compared = 0
         #: The number of each packet, by the key of the packet as it really is.
@@ -77,39 +90,33 @@ class Alike:
         self._renamed = lru_cache(REMEMBERED)(calls.renamed)
         self._renamed_packet = lru_cache(REMEMBERED)(calls.renamed_packet)
 
-    def begins(self, entry: int) -> bool:
-        """The entry of that number, from 1 on, is filled in now; returns whether it is compared."""
-        self.entries = entry
-        self._compares = entry <= FIRST_ENTRIES or not entry % EVERY
-        self.compared += self._compares
-        return self._compares
+    def begins(self) -> bool:
+        """The next entry is filled in now; returns whether it is compared."""
+        self.entries += 1
+        self.compares = self.entries <= FIRST_ENTRIES or not self.entries % EVERY
+        self.compared += self.compares
+        return self.compares
 
     # -- values --------------------------------------------------------------------------------------------------------
 
-    def renamed(self, local: Any, renaming: Renaming) -> Any:
-        return self._calls.renamed(local, renaming)
-
-    def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
-        return self._calls.renamed_packet(packet, renaming)
-
     def seen_by_process_0(self, process: int, local: Any) -> Any:
         """The local state of process 0 that corresponds to this one of another process, with every name shifted."""
-        return self.renamed(local, self._renamings.shifts[-process])
+        return self._calls.renamed(local, self._renamings.shifts[-process])
 
     def new_cell(self, local: Any, seen: int) -> None:
         """Enters a new local state; `seen`: the properties that process 0 violates and meets there."""
-        if self._compares:
+        if self.compares:
             self._there_and_back(local, self._renamed, "`renamed`")
             self._compare_predicates(local, seen)
 
     def new_packet(self, packet: Packet) -> None:
         """Enters a new packet, to process 0."""
-        if self._compares:
+        if self.compares:
             self._there_and_back(packet, self._renamed_packet, "`renamed_stamp`")
 
     def _there_and_back(self, value: Any, rename: Callable[[Any, Renaming], Any], name: str) -> None:
-        for renaming in self._renamings.compared:
-            back = rename(rename(value, renaming), Renaming(renaming.inverse))
+        for renaming, inverse in self._renamings.there_and_back:
+            back = rename(rename(value, renaming), inverse)
             if not self._calls.same_values(value, back):
                 raise NotSymmetric(f"its {name}, there and back, gives another value")
 
@@ -131,7 +138,7 @@ class Alike:
         known = self._real_packets.get(key)
         if known is None:
             destination = packet.destination
-            seen = self.renamed_packet(packet, self._renamings.shifts[-destination]) if destination else packet
+            seen = self._calls.renamed_packet(packet, self._renamings.shifts[-destination]) if destination else packet
             known = self._real_packets[key] = number(seen)
         return known
 

@@ -8,7 +8,7 @@ shifted, and a packet as its destination would see it if that were process 0. On
 With symmetry reduction the renamings that leave process 0 in place are tabulated too.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from crownless.impl.workloads import Free, Position, Workload
 from crownless.model_check.system.machine_calls import MachineCalls
 from crownless.model_check.system.rules import Exercised
 from crownless.model_check.system.system import CRASHED
+from crownless.model_check.system.values import Interner
 from crownless.spec.computation import Message
 
 from . import kernels
@@ -51,8 +52,6 @@ class Tables:
         may_crash: int | None = None,
     ) -> None:
         self.calls = MachineCalls(machine, workload.has)
-        #: The number of the entry that is filled in now.
-        self._entry = 0
         self.workload = workload
         self.monitor_states = monitor_states
         self.n = n = machine.n
@@ -62,37 +61,43 @@ class Tables:
         self.ranks = Ranks()
         #: True if a packet may go to the hold-back queue.
         self._waits = False
-        #: The rules exercised so far.
-        self.exercised = Exercised(self.calls, self._images if shared else None)
         self._invariants, self._witnesses, self._rules = invariants, witnesses, rules
         base, own = ProtocolMachine, type(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._choosy = not workload.takes_anything
-        self.renamings = renamings = Renamings(n, symmetric=symmetric)
+        self.renamings = renamings = Renamings(n, shared=shared, symmetric=symmetric)
         self._shifts, self.frames = renamings.shifts, renamings.fixing_0
+        self._frames_at = np.array(renamings.frame_fixing_0)
+        self._images_of = np.array([renaming.image for renaming in self.frames])
         self.cells: list[tuple[int, Any, Position]] = []
         self.packets: list[Packet] = []
         #: The common values of processes that share the tables, and whether they share them.
         self.alike = Alike(self.calls, renamings, self._evaluate) if shared else None
-        #: [number][renaming that leaves process 0 in place]: the renamed cells and packets.
-        self.cell_frames: list[Sequence[int]] = []
-        self.packet_frames: list[Sequence[int]] = []
+        #: The rules exercised so far.
+        self.exercised = Exercised(self.calls, None if self.alike is None else self.alike.images_of)
+        #: Of each cell and packet: the first of its renamings that leave process 0 in place.
+        self._orbits: list[int] = []
+        self._packet_orbits: list[int] = []
         self._cell_numbers: dict[CellKey, int] = {}
         self._packet_numbers: dict[Hashable, int] = {}
-        self.actions: list[str] = list(CHANNEL_ACTIONS)
-        self._action_numbers: dict[str, int] = {name: k for k, name in enumerate(self.actions)}
-        self._codes: dict[tuple[Any, ...], int] = {}
+        self._actions = Interner(CHANNEL_ACTIONS)
+        self.actions: list[str] = self._actions.values
+        self._codes: dict[tuple[Any, ...], int] = {(): 0}
+        self._renamed_positions: dict[tuple[Position, int], Position] = {}
         self._cells = Column(kernels.CELL_COLUMNS)
         self._outcomes = Column(kernels.OUTCOME_COLUMNS, np.int32)
         self._seen: list[int] = []
-        #: Of what cells the own outcomes are known since `arrays`: where they start, how many they are, and the rules
-        #: that the refused sends exercise.
-        self._own: list[tuple[int, int, int, int]] = []
-        self.cell_renamed = Column()
-        self.source, self.packet_renamed = Column(), Column()
+        #: What is known since `arrays`: own outcomes, as `_fill_own` returns them, and entries of `arrivals`.
+        self._own: list[Any] = []
+        self._arrived: list[tuple[Any, Any]] = []
+        #: By the kind of miss: what was computed, by the least of its renamings.
+        self._known: dict[int, set[int]] = {kernels.MISS_OWN: set(), kernels.MISS_ARRIVAL: set()}
+        self.cell_renamed, self.packet_renamed, self.code_renamed = Column(), Column(), Column()
+        self.source = Column()
         self.arrivals = Map()
         self.emitted, self.code_at = Column(), Column()
         self.code_at.extend([0] * n)
+        self.code_renamed.extend([0] * len(self.frames))
         #: The computed misses, in order: they determine all numbers.
         self.log: list[Any] = []
         #: The maximum numbers of internal outcomes of a cell, of outcomes of an arrival, and of packets in a step.
@@ -107,10 +112,6 @@ class Tables:
         for cell in self.initial:
             self.ranks.start(cell)
 
-    def frame_of(self, process: int) -> int:
-        """The process that represents this one in the tables."""
-        return 0 if self.shared else process
-
     # -- numbering -----------------------------------------------------------------------------------------------------
 
     def cell(self, process: int, local: Any, position: Position) -> int:
@@ -118,29 +119,43 @@ class Tables:
         key = self._key(process, local, position)
         number = self._cell_numbers.get(key)
         if number is None:
-            number = self._new_cell(key, local)
-            if len(self.frames) > 1:
-                self._close_cells(number)
+            number = self._new_cell(key, local, len(self.cells))
+            others = (self._renamed_cell(local, position, frame) for frame in range(1, len(self.frames)))
+            images = self._close(number, others, self._cell_numbers, self._new_cell, self.cell_renamed)
+            if any(self._seen[image] != self._seen[number] for image in images):
+                raise NotSymmetric("what it says of a local state of process 1 depends on the names of the others")
         return number
+
+    def _renamed_cell(self, local: Any, position: Position, frame: int) -> tuple[CellKey, Any]:
+        """A cell as it is after a renaming that leaves process 0 in place."""
+        renaming = self.frames[frame]
+        renamed = self._renamed_positions.get((position, frame))
+        if renamed is None:
+            assert isinstance(self.workload, Free)
+            renamed = self._renamed_positions[position, frame] = self.workload.renamed(position, renaming)
+        image = self.calls.renamed(local, renaming)
+        return (0, self.calls.key(image), renamed), image
 
     def _key(self, process: int, local: Any, position: Position) -> CellKey:
         return process, local if local is CRASHED else self.calls.key(local), position
 
-    def _new_cell(self, key: CellKey, local: Any) -> int:
+    def _new_cell(self, key: CellKey, local: Any, orbit: int) -> int:
+        """Numbers a cell; `orbit`: the number of the first of its renamings."""
         process, _, position = key
         number = self._cell_numbers[key] = len(self.cells)
         self.cells.append((process, local, position))
+        self._orbits.append(orbit)
         made = sum(position) if self.workload.takes_anything else 0
         if local is CRASHED:
             seen, flags = 0, kernels.FINISHED | kernels.CRASHED
         else:
-            seen = self._evaluate(process, local)
+            known = self.alike is not None and not self.alike.compares and orbit < number
+            seen = self._seen[orbit] if known else self._evaluate(process, local)
             flags = kernels.READY_TO_RECEIVE * self.workload.ready_to_receive(position, process)
             flags |= kernels.FINISHED * self.workload.at_end(position, process)
         self._seen.append(seen)
-        self._cells.append([made, flags, seen, number, 0, -1, 0])
-        self.cell_renamed.extend([number] * len(self.frames))
-        if self.alike is not None:
+        self._cells.append([made, flags, orbit, 0, -1, 0])
+        if self.alike is not None and orbit == number:
             self.alike.new_cell(local, seen)
         return number
 
@@ -153,35 +168,30 @@ class Tables:
             seen |= self._witnesses[name]
         return seen
 
-    def _close_cells(self, number: int) -> None:
-        """Numbers all renamings of the cell."""
-        _, local, position = self.cells[number]
-        assert isinstance(self.workload, Free)
-        assert self.alike is not None
+    def _close(
+        self,
+        number: int,
+        others: Iterable[tuple[Any, Any]],
+        numbers: dict[Any, int],
+        new: Callable[[Any, Any, int], int],
+        renamed: Column,
+    ) -> list[int]:
+        """Numbers all renamings of what has this number, given by keys and values, and enters what each can be renamed
+        to. They must be new, and renaming one after the other one renaming.
+        """
         images = [number]
-        for renaming in self.frames[1:]:
-            of_image = self.alike.renamed(local, renaming)
-            key = (0, self.calls.key(of_image), self.workload.renamed(position, renaming))
-            image = self._cell_numbers.get(key)
-            images.append(self._new_cell(key, of_image) if image is None else image)
-        self._close(number, images, self.cell_renamed, self.cell_frames)
-        for image in images:
-            if self._seen[image] != self._seen[number]:
-                raise NotSymmetric("what it says of a local state of process 1 depends on the names of the others")
-            self._cells[image, kernels.ORBIT] = min(images)
-
-    def _close(self, number: int, images: list[int], renamed: Column, known: list[Sequence[int]]) -> None:
-        """Enters what all images can be renamed to; they must be new, and renaming one after the other one renaming."""
-        frames = len(self.frames)
-        rows: dict[int, list[int]] = {}
-        for by, image in enumerate(images):
-            row = [images[then] for then in self.renamings.composed[by]]
+        for key, other in others:
+            image = numbers.get(key)
+            images.append(new(key, other, number) if image is None else image)
+        rows: dict[int, Sequence[int]] = {}
+        for image, follow in zip(images, self.renamings.composed, strict=True):
+            row = follow(images)
             if image < number or rows.setdefault(image, row) != row:
                 raise NotSymmetric("its `renamed` and `renamed_stamp` are no renamings: two do not make one")
         for image, row in sorted(rows.items()):
-            assert image == len(known), "images are numbered one after the other"
-            known.append(row)
-            renamed[image * frames : (image + 1) * frames] = row
+            assert image * len(row) == len(renamed), "images are numbered one after the other"
+            renamed.extend(row)
+        return images
 
     def known_cell(self, process: int, local: Any, position: Position) -> int:
         """The number of a process's cell, given as in `system.System`; -1 if it has not occurred."""
@@ -190,12 +200,12 @@ class Tables:
             assert isinstance(self.workload, Free)
             local = self.alike.seen_by_process_0(process, local)
             position = self.workload.renamed(position, self._shifts[-process])
-        return self._cell_numbers.get(self._key(self.frame_of(process), local, position), -1)
+        return self._cell_numbers.get(self._key(0 if self.shared else process, local, position), -1)
 
     def known_packet(self, packet: Packet) -> int:
         """The number of a packet, likewise."""
         if self.alike is not None and packet.destination:
-            packet = self.alike.renamed_packet(packet, self._shifts[-packet.destination])
+            packet = self.calls.renamed_packet(packet, self._shifts[-packet.destination])
         return self._packet_numbers.get(self.calls.key_of_packet(packet), -1)
 
     def packet(self, packet: Packet) -> int:
@@ -203,55 +213,47 @@ class Tables:
         key = self.calls.key_of_packet(packet)
         number = self._packet_numbers.get(key)
         if number is None:
-            number = self._new_packet(packet, key)
-            if len(self.frames) > 1:
-                assert self.alike is not None
-                images = [number]
-                for renaming in self.frames[1:]:
-                    other = self.alike.renamed_packet(packet, renaming)
-                    key = self.calls.key_of_packet(other)
-                    image = self._packet_numbers.get(key)
-                    images.append(self._new_packet(other, key) if image is None else image)
-                self._close(number, images, self.packet_renamed, self.packet_frames)
+            number = self._new_packet(key, packet, len(self.packets))
+            others = (self.calls.renamed_packet(packet, renaming) for renaming in self.frames[1:])
+            images = ((self.calls.key_of_packet(other), other) for other in others)
+            self._close(number, images, self._packet_numbers, self._new_packet, self.packet_renamed)
         return number
 
-    def _new_packet(self, packet: Packet, key: Hashable) -> int:
+    def _new_packet(self, key: Hashable, packet: Packet, orbit: int) -> int:
         number = self._packet_numbers[key] = len(self.packets)
         self.packets.append(packet)
+        self._packet_orbits.append(orbit)
         if self._channel == kernels.LOSSY:
             self.ranks.by_channel((packet.kind,), ())
         elif self._channel == kernels.DUPLICATING:
             self.ranks.by_channel((packet.kind,), (packet.kind, packet.kind))
         self.source.append((packet.source - packet.destination) % self.n)
-        self.packet_renamed.extend([number] * len(self.frames))
-        if self.alike is not None:
+        if self.alike is not None and orbit == number:
             self.alike.new_packet(packet)
-        return number
-
-    def _action(self, name: str) -> int:
-        number = self._action_numbers.get(name)
-        if number is None:
-            number = self._action_numbers[name] = len(self.actions)
-            self.actions.append(name)
         return number
 
     def _code(self, process: int, observations: Sequence[tuple[str, Message]]) -> int:
         """The number of the events that monitors observe at the process in this place; 0: none."""
-        if not observations:
-            return 0
-        key = (process, *observations)
+        key = (process, *observations) if observations else ()
         number = self._codes.get(key)
         if number is None:
-            number = self._codes[key] = len(self._codes) + 1
-            for p in range(self.n):
-                if self.shared:
-                    shift = self._shifts[p]
-                    events = [(kind, p, shift.message(message)) for kind, message in observations]
-                elif p == process:
-                    events = [(kind, p, message) for kind, message in observations]
-                else:
-                    events = []
-                self.code_at.append(self.monitor_states.code(events))
+            number = self._new_code(key, observations, len(self._codes))
+            others = (
+                [(kind, renaming.message(message)) for kind, message in observations] for renaming in self.frames[1:]
+            )
+            images = (((process, *other), other) for other in others)
+            self._close(number, images, self._codes, self._new_code, self.code_renamed)
+        return number
+
+    def _new_code(self, key: tuple[Any, ...], observations: Sequence[tuple[str, Message]], _orbit: int) -> int:
+        number = self._codes[key] = len(self._codes)
+        for p in range(self.n):
+            events = []
+            if self.shared:
+                events = [(kind, p, self._shifts[p].message(message)) for kind, message in observations]
+            elif p == key[0]:
+                events = [(kind, p, message) for kind, message in observations]
+            self.code_at.append(self.monitor_states.code(events))
         return number
 
     # -- local transitions ---------------------------------------------------------------------------------------------
@@ -261,28 +263,64 @@ class Tables:
         self.log.append(misses)
         kinds = misses >> np.uint64(62)
         keys = misses & np.uint64((1 << 62) - 1)
-        for cell in (keys[kinds == kernels.MISS_OWN] >> np.uint64(32)).tolist():
-            self._fill_own(cell)
-        missing = keys[kinds == kernels.MISS_ARRIVAL]
-        if len(missing):
-            values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in missing.tolist()]
-            self.arrivals.enter(missing, np.array(values, np.int64))
+        outcomes, emitted = len(self._outcomes), len(self.emitted)
+        own = [self._fill_own(key >> 32) for key in self._least(keys[kinds == kernels.MISS_OWN], kernels.MISS_OWN)]
+        arrivals = self._least(keys[kinds == kernels.MISS_ARRIVAL], kernels.MISS_ARRIVAL)
+        values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in arrivals]
+        self._enter(outcomes, emitted, own, arrivals, values)
         self.monitor_states.fill(keys[kinds == kernels.MISS_MONITOR_STATE])
         self.monitor_states.rename(keys[kinds == kernels.MISS_RENAMED_MONITOR_STATE], self.renamings.all)
 
-    def _begin_entry(self) -> Alike | None:
-        """The comparison of the next entry, if there is one."""
-        self._entry += 1
-        alike = self.alike
-        return alike if alike is not None and alike.begins(self._entry) else None
+    def _renamed_keys(self, keys: Any, kind: int) -> Any:
+        """[key, frame]: the keys (cell · 2³² + packet), in each renaming that leaves process 0 in place."""
+        frames = np.arange(len(self.frames))
+        renamed = self.cell_renamed.array[(keys >> 32)[:, np.newaxis] * len(frames) + frames] << 32
+        if kind == kernels.MISS_ARRIVAL:
+            renamed |= self.packet_renamed.array[(keys & 0xFFFFFFFF)[:, np.newaxis] * len(frames) + frames]
+        return renamed
 
-    def _fill_own(self, cell: int) -> None:
+    def _least(self, keys: Any, kind: int) -> list[int]:
+        """The least renamings of these keys, once each; without those that were computed before."""
+        known = self._known[kind]
+        least = np.unique(self._renamed_keys(keys.astype(np.int64), kind).min(axis=1)).tolist()
+        new = [key for key in least if key not in known]
+        known.update(new)
+        return new
+
+    def _enter(self, start: int, emits_start: int, own: list[Any], arrivals: list[int], values: list[int]) -> None:
+        """Enters what was computed, with the outcomes and emitted packets from these on, and all renamings of it."""
+        frames = np.arange(len(self.frames))
+        outcomes = self._outcomes.array[start : len(self._outcomes)].copy()
+        emitted = self.emitted.array[emits_start : len(self.emitted)].copy()
+        starts = frames * len(outcomes)
+        if own:
+            cells, own_starts, counts, refused = np.array(own).T[:, :, np.newaxis]
+            renamed = self._renamed_keys(cells[:, 0] << 32, kernels.MISS_OWN) >> 32
+            self._own.append(np.stack(np.broadcast_arrays(renamed, own_starts + starts, counts, refused), axis=-1))
+        if arrivals:
+            renamed = self._renamed_keys(np.array(arrivals), kernels.MISS_ARRIVAL)
+            entries = np.array(values)[:, np.newaxis] + (starts << 21)
+            self._arrived.append((renamed.ravel().astype(np.uint64), entries.ravel()))
+        packets, to = emitted >> kernels.PROCESS_BITS, emitted & kernels.PROCESS
+        for frame in frames[1:]:
+            after = outcomes.copy()
+            after[:, kernels.TO_CELL] = self.cell_renamed.array[outcomes[:, kernels.TO_CELL] * len(frames) + frame]
+            after[:, kernels.CODE] = self.code_renamed.array[outcomes[:, kernels.CODE] * len(frames) + frame]
+            after[:, kernels.EMITS_START] += frame * len(emitted)
+            self._outcomes.add(after)
+            of_packet = self._frames_at[frame, to]
+            images = self.packet_renamed.array[packets * len(frames) + of_packet]
+            self.emitted.add(images << kernels.PROCESS_BITS | self._images_of[frame, to])
+
+    def _fill_own(self, cell: int) -> tuple[int, int, int, int]:
+        """Computes a cell's own outcomes; returns it, where they start, how many they are, and the rules that the
+        refused sends exercise.
+        """
         process, local, position = self.cells[cell]
         start = len(self._outcomes)
         if local is CRASHED:
-            self._own.append((cell, start, 0, 0))
-            return
-        alike = self._begin_entry()
+            return cell, start, 0, 0
+        alike = self.alike if self.alike is not None and self.alike.begins() else None
         sends: list[tuple[Message, Sequence[Step]]] = []
         internal: Sequence[tuple[str, Step]] = ()
         given: Sequence[Step] = ()
@@ -307,11 +345,13 @@ class Tables:
                     self._outcome(cell, process, local, "deliver", step, position)
         if process == self._may_crash:
             after = self.cell(process, CRASHED, position)
-            self._outcomes.append([after, kernels.CRASHES, 0, self._action("crash"), len(self.emitted), 0, 0, 0])
-        self._own.append((cell, start, len(self._outcomes) - start, refused))
+            self._outcomes.append(
+                [after, kernels.CRASHES, 0, self._actions.number("crash"), len(self.emitted), 0, 0, 0]
+            )
         self.most_own = max(self.most_own, len(self._outcomes) - start)
         if alike is not None:
             alike.own(local, sends, internal, given)
+        return cell, start, len(self._outcomes) - start, refused
 
     def _arrival(self, cell: int, number: int) -> int:
         process, local, position = self.cells[cell]
@@ -319,11 +359,11 @@ class Tables:
         start = len(self._outcomes)
         if local is CRASHED:
             return start << 21
-        alike = self._begin_entry()
+        alike = self.alike if self.alike is not None and self.alike.begins() else None
         accepted = self.calls.deliverable(process, local, packet)
         if not accepted or self.exercised.awaits_release:
-            frames = self.packet_frames[number] if len(self.frames) > 1 else (number,)
-            self.exercised.guard(process, local, packet, accepted=accepted, known_as=self.packets[min(frames)])
+            known_as = self.packets[self._packet_orbits[number]]
+            self.exercised.guard(process, local, packet, accepted=accepted, known_as=known_as)
         steps: Sequence[Step] | None = None
         if accepted:
             steps = self.calls.on_packet(process, local, packet)
@@ -366,17 +406,16 @@ class Tables:
             number = self.packet(sent) if self.alike is None else self.alike.number_of(sent, self.packet)
             emitted.append((number, sent.destination))
             kinds.append(sent.kind)
-        exercised = 0
+        seen = self._seen[after]
         if self.exercised.left:
             given = (event.message for event in step.events if (name, event.kind) == ("deliver", "deliver"))
             message = hands or next(given, None) if packet is None else packet.message
-            exercised = self._exercised_by(Transition(process, local, name, message, packet, step))
-        self.ranks.step(cell, after, () if packet is None else (packet.kind,), tuple(kinds))
-        if len(self.frames) > 1:
-            self.ranks.same(self.cell_frames[after])
+            seen |= self._exercised_by(Transition(process, local, name, message, packet, step))
+        taken = () if packet is None else (packet.kind,)
+        self.ranks.step(self._orbits[cell], self._orbits[after], taken, tuple(kinds))
         code = self._code(process, step.events if hands is None else (("hand", hands), *step.events))
-        rules = (exercised & (1 << kernels.LOW_BITS) - 1, exercised >> kernels.LOW_BITS)
-        self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), *rules])
+        parts = (seen & (1 << kernels.LOW_BITS) - 1, seen >> kernels.LOW_BITS)
+        self._outcomes.append([after, flags, code, self._actions.number(name), len(self.emitted), len(emitted), *parts])
         self.emitted.extend([number << kernels.PROCESS_BITS | (to - process) % self.n for number, to in emitted])
         self.most_emitted = max(self.most_emitted, len(emitted))
 
@@ -387,19 +426,18 @@ class Tables:
             exercised |= self._rules[rule]
         return exercised
 
-    def _images(self, transition: Transition) -> Iterator[Transition]:
-        assert self.alike is not None
-        return self.alike.images_of(transition)
-
     def arrays(self) -> kernels.Tables:
         """The tables in the form that kernels read; later entries do not change these."""
         cells = self._cells.array
         if self._own:
-            filled = np.array(self._own)
+            filled = np.concatenate([own.reshape(-1, 4) for own in self._own])
             cells[filled[:, 0], kernels.OWN_START] = filled[:, 1]
-            cells[filled[:, 0], kernels.OWN_COUNT] = filled[:, 2]
             cells[filled[:, 0], kernels.REFUSED] = filled[:, 3]
+            cells[filled[:, 0], kernels.OWN_COUNT] = filled[:, 2]
             self._own.clear()
+        for keys, values in self._arrived:
+            self.arrivals.enter(keys, values)
+        self._arrived.clear()
         return kernels.Tables(
             cells,
             self.cell_renamed.array,

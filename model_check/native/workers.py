@@ -7,6 +7,7 @@ import numpy as np
 
 from . import kernels
 from .expansion import PREFETCH_BATCH, expand
+from .row_set import Incoming
 
 #: The numbers of rows that a worker expands in one round, and of rows in all its outboxes.
 BLOCK = 1 << 15
@@ -37,6 +38,7 @@ class Worker:
     """The buffers of one worker: its outboxes, and scratch memory."""
 
     scratch: kernels.Scratch
+    outbox: kernels.Outbox
 
     def __init__(self, owners: int, *, sleeps: bool = False) -> None:
         self.owners = owners
@@ -45,9 +47,6 @@ class Worker:
         #: The number of rows that the last expansion reached, and whether it ended at one with too wide successors.
         self.place = 0
         self.narrow = False
-        self.out = np.zeros((owners, 0, 0), np.uint64)
-        self.hashes = np.zeros((owners, 0), np.uint64)
-        self.asleep = np.zeros((owners, 0), np.uint32)
         self.filled = _apart(owners)
         self.recent = np.full(1 << 12, kernels.EMPTY, np.uint64)
         self.tallies = _apart(2)
@@ -74,9 +73,9 @@ class Worker:
             return
         self._room = room
         self.found = self.found._replace(actions=_apart(actions))
-        self.out = np.zeros((self.owners, self.outbox_rows, words), np.uint64)
-        self.hashes = np.zeros((self.owners, self.outbox_rows), np.uint64)
-        self.asleep = np.zeros((self.owners, self.outbox_rows if self.sleeps else 0), np.uint32)
+        out = np.zeros((self.owners, self.outbox_rows, words), np.uint64)
+        asleep = np.zeros((self.owners, self.outbox_rows if self.sleeps else 0), np.uint32)
+        self.outbox = kernels.Outbox(out, np.zeros(out.shape[:2], np.uint64), asleep, self.filled)
         self.scratch = kernels.Scratch(
             numbers=np.zeros((PREFETCH_BATCH, fields), np.int64),
             after=_apart(fields),
@@ -94,11 +93,15 @@ class Worker:
 
     def expand(self, rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space) -> None:
         """Expands the rows of the numbers `todo`, up to `place`."""
-        outbox = kernels.Outbox(self.out, self.hashes, self.asleep, self.filled)
-        buffers = kernels.Buffers(outbox, self.found, self.recent, self.scratch)
+        buffers = kernels.Buffers(self.outbox, self.found, self.recent, self.scratch)
         place = int(expand(rows, is_new, asleep, todo, space, buffers))
         self.narrow = place < 0
         self.place = -1 - place if self.narrow else place
+
+    def found_for(self, owner: int) -> Incoming:
+        """The rows found for an owner."""
+        outbox, found = self.outbox, slice(int(self.filled[owner]))
+        return Incoming(outbox.rows[owner, found], outbox.hashes[owner, found], outbox.asleep[owner, found])
 
     def blocked_cells(self, rows: Any, layout: kernels.Layout, n: int) -> Iterator[Any]:
         """The cells of each of the expanded rows where a program ends unfinished."""
@@ -107,8 +110,15 @@ class Worker:
             kernels.unpack(rows[r], layout, numbers)
             yield numbers[1 : 1 + n]
 
+    def empty(self) -> None:
+        """Empties the outboxes, and the lists of misses and rows."""
+        self.filled[:] = 0
+        self.found.used[:3] = 0
+
     def start_again(self) -> None:
-        """Empties the outboxes and the findings, once these are added up; doubles arrays that had too little room."""
+        """Empties all, once the findings are added up; doubles arrays that had too little room."""
         self.outbox_rows *= 1 + int(self.found.used[3])
-        for array in (self.filled, self.found.counts, self.found.seen, self.found.actions, self.found.used):
+        self.narrow = False
+        found = self.found
+        for array in (self.filled, self.tallies, found.counts, found.seen, found.actions, found.used):
             array[:] = 0

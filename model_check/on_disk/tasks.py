@@ -14,7 +14,7 @@ import numpy as np
 
 from crownless.model_check.native import kernels
 from crownless.model_check.native.layout import Shape
-from crownless.model_check.native.row_set import RowSet, hashes_of, repack
+from crownless.model_check.native.row_set import Incoming, RowSet, hashes_of, repack
 from crownless.model_check.native.workers import BLOCK, Sizes, Worker
 
 #: A task leaves its remaining rows for the next round once this many, and one in this many, miss a table entry: the
@@ -168,10 +168,8 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
 
 def _successors(task: ExpandTask, worker: Worker, shape: Shape) -> Found:
     """Writes the successors to a file, by owner."""
-    counts = worker.filled.tolist()
-    rows = [worker.out[owner, :count] for owner, count in enumerate(counts)]
-    asleep = [worker.asleep[owner, :count] for owner, count in enumerate(counts)]
-    return write_found(task.directory, rows, asleep, shape)
+    found = [worker.found_for(owner) for owner in range(task.owners)]
+    return write_found(task.directory, [each.rows for each in found], [each.asleep for each in found], shape)
 
 
 def write_found(directory: str | Path, rows: Sequence[Any], asleep: Sequence[Any], shape: Shape) -> Found:
@@ -210,7 +208,7 @@ def merge(task: MergeTask) -> MergeResult:
         rows = _laid_out(rows, found.shape, task)
         hashes = np.zeros(len(rows), np.uint64)
         hashes_of(rows, layout, hashes)
-        row_set.insert(rows, hashes, asleep, len(rows), layout, start, tallies)
+        row_set.insert(Incoming(rows, hashes, asleep), layout, start, tallies)
     new = slice(start, row_set.used)
     arrays_of_part = {"rows": row_set.rows[new], "asleep": row_set.asleep[new], "is_new": row_set.is_new[new]}
     file = write(directory, f"level-{task.owner}", **arrays_of_part)

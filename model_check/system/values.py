@@ -107,11 +107,11 @@ def same_values(one: Any, other: Any) -> bool:
 
 
 class Interner:
-    """Numbers values 0, 1, 2, … as they first occur."""
+    """Numbers values 0, 1, 2, … as they first occur, after these ones, all different."""
 
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self._numbers: dict[Hashable, int] = {}
+    def __init__(self, first: Iterable[Any] = ()) -> None:
+        self.values: list[Any] = list(first)
+        self._numbers: dict[Hashable, int] = {value: number for number, value in enumerate(self.values)}
 
     def number(self, value: Any, key: Hashable = None) -> int:
         """The number of this value, by its key if it is not its own."""

@@ -10,6 +10,7 @@ from native_engine_setup import question, reported, small_rounds
 
 from crownless.model_check.native.layout import Shape
 from crownless.model_check.native.search import NativeSearch
+from crownless.model_check.native.workers import Worker
 
 #: Graded and not, over all channels, with buffers and without, with monitor states of all kinds.
 SAMPLE: tuple[tuple[str, int, int, dict[str, Any]], ...] = (
@@ -56,9 +57,9 @@ class Counting(NativeSearch):
 
     made = 0
 
-    def _take_stock(self) -> Any:
-        self.made += sum(int(worker.filled.sum()) for worker in self.worker_buffers)
-        return super()._take_stock()
+    def _take_in(self, worker: Worker, owner: int) -> None:
+        self.made += int(worker.filled[owner])
+        super()._take_in(worker, owner)
 
 
 @pytest.mark.parametrize("protocol", ["rst", "buffer", "murty-garg"])

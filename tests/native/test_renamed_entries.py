@@ -1,0 +1,50 @@
+"""Table entries that are given by renaming others are those that the protocol itself gives."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from native_engine_setup import question, reported
+
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.native import symmetry
+from crownless.model_check.native.search import NativeSearch
+
+#: `isis-gc` has too many states with more than two processes, which have no renamings but exchanges.
+SYMMETRIC = [name for name, kind in PROTOCOLS.items() if kind.symmetric and not name.startswith("isis-gc")]
+
+
+def tabulated(search: NativeSearch) -> tuple[int, ...]:
+    """The numbers of cells, of packets, and of entries by arrival."""
+    return len(search.tables.cells), len(search.tables.packets), len(search.tables.arrivals)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "n", "m", "options"),
+    [
+        *((name, 4, 2, {}) for name in SYMMETRIC),
+        *((name, 5, 1, {"channel": "fifo"}) for name in SYMMETRIC),
+        ("rst", 4, 3, {}),
+        ("ses", 3, 3, {"channel": "lossy"}),
+        ("optimal", 4, 2, {"sends": "multicast"}),
+        ("buffer", 4, 2, {"channel": "duplicating"}),
+    ],
+    ids=str,
+)
+def test_entries_given_by_renaming_are_those_computed(protocol: str, n: int, m: int, options: dict[str, Any]) -> None:
+    both = question(protocol, n, m, **options)
+    search = both.search()
+    found = reported(search.explore())
+    with patch.object(symmetry, "MOST_FRAMES", 0):
+        computed = both.search()
+        assert reported(computed.explore()) == found
+    assert search.asymmetry is None is computed.asymmetry
+    assert tabulated(search) == tabulated(computed)
+    assert search.symmetry.entries < computed.symmetry.entries
+
+
+@pytest.mark.parametrize(("n", "others"), [(2, 1), (3, 2), (4, 6), (5, 24), (6, 1)])
+def test_few_processes_have_few_renamings(n: int, others: int) -> None:
+    assert len(symmetry.Renamings(n, shared=True, symmetric=False).fixing_0) == others
