@@ -176,22 +176,21 @@ def write_found(directory: str | Path, rows: Sequence[Any], asleep: Sequence[Any
     """Writes the rows found for each owner to a file of this attempt only."""
     file = f"found-{uuid4().hex[:12]}.rows"
     ends = np.cumsum([len(each) for each in rows]).tolist()
-    together = np.zeros((ends[-1], rows[0].shape[1] + 1), np.uint64)
-    np.concatenate(rows, out=together[:, :-1])
-    if any(map(len, asleep)):
-        together[:, -1] = np.concatenate(asleep)
-    together.tofile(Path(directory) / file)  # unlike an archive, it is read in part, and has no checksums
+    with (Path(directory) / file).open("wb") as out:  # unlike an archive, it is read in part, and has no checksums
+        for each in rows:
+            each.tofile(out)
+        (np.concatenate(asleep) if any(map(len, asleep)) else np.zeros(ends[-1], np.uint32)).tofile(out)
     return Found(file, ends, shape)
 
 
 def read_found(directory: str | Path, found: Found, owner: int, n: int) -> tuple[Any, Any]:
     """The rows found for an owner, and what sleeps in each."""
-    begin, end = (0, *found.ends)[owner : owner + 2]
-    columns = found.shape.layout(n).words + 1
-    numbers = (end - begin) * columns
-    together = np.fromfile(Path(directory) / found.file, np.uint64, numbers, offset=begin * columns * 8)
-    together = together.reshape(end - begin, columns)
-    return np.ascontiguousarray(together[:, :-1]), together[:, -1].astype(np.uint32)
+    path, (begin, end) = Path(directory) / found.file, (0, *found.ends)[owner : owner + 2]
+    words = found.shape.layout(n).words
+    rows = np.fromfile(path, np.uint64, (end - begin) * words, offset=begin * words * 8)
+    return rows.reshape(-1, words), np.fromfile(
+        path, np.uint32, end - begin, offset=found.ends[-1] * words * 8 + begin * 4
+    )
 
 
 def merge(task: MergeTask) -> MergeResult:
