@@ -32,8 +32,7 @@ MISS_OWN, MISS_ARRIVAL, MISS_MONITOR_STATE, MISS_RENAMED_MONITOR_STATE = range(4
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX = np.uint64(0xBF58476D1CE4E5B9)
-#: The lower half of a word.
-LOW = np.uint64(0xFFFFFFFF)
+LOW = np.uint64(0xFFFFFFFF)  #: the lower half of a word
 _32 = np.uint64(32)
 _29 = np.uint64(29)
 _0 = np.uint64(0)

@@ -268,29 +268,30 @@ def rename(
         end = start + pool.offset[monitor_state + 1] - begin
         for w in range(start, end):
             content[w] = _0
-        for c in range(universe.receiver.shape[0]):
-            to = copies[q, c]
-            if has(content[begin : begin + words], c):
-                put(content[start : start + words], to)
-            for line in range(n + 1):
-                # the undelivered copies, then the pasts of the processes
-                old = begin + words + message_words + line * words
-                image = images[q, line - 1] + 1 if line else 0
-                new = start + words + message_words + image * words
-                if has(content[old : old + words], c):
-                    put(content[new : new + words], to)
         for m in range(universe.sender.shape[0]):
             if has(content[begin + words : begin + words + message_words], m):
                 put(content[start + words : start + words + message_words], messages[q, m])
         used = start + head
         for at in range(begin + head, pool.offset[monitor_state + 1], size):
             m = messages[q, content[at]]
-            place = entry_of(content, start + head, used, size, m)
-            insert_entry(content, place, used, size, m)
+            insert_entry(content, entry_of(content, start + head, used, size, m), used, size, m)
             used += size
-            for c in range(universe.receiver.shape[0]):
+        undelivered = begin + words + message_words
+        for c in range(universe.receiver.shape[0]):
+            to = copies[q, c]
+            if has(content[begin : begin + words], c):
+                put(content[start : start + words], to)
+            if not has(content[undelivered : undelivered + words], c):
+                continue  # then it is in no past
+            for line in range(n + 1):  # the undelivered copies, then the pasts of the processes
+                old, new = undelivered + line * words, undelivered - begin + start
+                if has(content[old : old + words], c):
+                    new += (images[q, line - 1] + 1) * words if line else 0
+                    put(content[new : new + words], to)
+            for at in range(begin + head, pool.offset[monitor_state + 1], size):
                 if has(content[at + 1 : at + 1 + words], c):
-                    put(content[place + 1 : place + 1 + words], copies[q, c])
+                    place = entry_of(content, start + head, used, size, messages[q, content[at]])
+                    put(content[place + 1 : place + 1 + words], to)
         after = number_of(start, end, pool, known)
         if after == known:
             note_owed(start, pool, known, universe)

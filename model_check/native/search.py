@@ -205,8 +205,8 @@ class NativeSearch(LevelSearch):
         worker, found = self.worker_buffers[w], self.worker_buffers[w].found
         while not found.used[3] and (chunk := self._next_chunk()) is not None:
             owner, numbers = chunk
-            row_set, todo = self.now[owner], numbers
-            rows, is_new = row_set.rows, row_set.is_new
+            row_set = self.now[owner]
+            rows, is_new, todo = row_set.rows, row_set.is_new, numbers
             if self.keep:  # others may be adding to them
                 with self._locks[owner]:
                     rows, is_new, todo = row_set.rows[numbers], row_set.is_new[numbers], np.arange(len(numbers))
