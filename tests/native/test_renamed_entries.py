@@ -6,11 +6,13 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from native_engine_setup import question, reported
+from native_engine_setup import Question, question, reported
+from random_machines import random_machine
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.native import symmetry
 from crownless.model_check.native.search import NativeSearch
+from crownless.model_check.search.engines import NATIVE_CHANNELS
 
 #: `isis-gc` has too many states with more than two processes, which have no renamings but exchanges.
 SYMMETRIC = [name for name, kind in PROTOCOLS.items() if kind.symmetric and not name.startswith("isis-gc")]
@@ -34,7 +36,16 @@ def tabulated(search: NativeSearch) -> tuple[int, ...]:
     ids=str,
 )
 def test_entries_given_by_renaming_are_those_computed(protocol: str, n: int, m: int, options: dict[str, Any]) -> None:
-    both = question(protocol, n, m, **options)
+    compare(question(protocol, n, m, **options))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_entries_given_by_renaming_are_those_that_random_machines_give(seed: int) -> None:
+    compare(question(random_machine(seed, symmetric=True), 4, 2, NATIVE_CHANNELS[seed % len(NATIVE_CHANNELS)]))
+
+
+def compare(both: Question) -> None:
+    """Asserts that a search finds and tabulates the same with renamed entries and without."""
     search = both.search()
     found = reported(search.explore())
     with patch.object(symmetry, "MOST_FRAMES", 0):
