@@ -188,7 +188,7 @@ class Tables:
             row = follow(images)
             if image < number or rows.setdefault(image, row) != row:
                 raise NotSymmetric("its `renamed` and `renamed_stamp` are no renamings: two do not make one")
-        for image, row in sorted(rows.items()):
+        for image, row in rows.items():
             assert image * len(row) == len(renamed), "images are numbered one after the other"
             renamed.extend(row)
         return images
