@@ -2,8 +2,7 @@
 
 Processes that share tables are held as process 0 would see them, with every name shifted; symmetry reduction relies on
 all renamings. Both are correct if a process acts on renamed values as process 0 acts on the originals, renamed. So each
-input of a table entry is given to every process, and the outcomes are compared. With symmetry reduction two processes
-are also exchanged: the shifts and one exchange generate every renaming.
+input of a table entry is renamed in every way in which the entry is used, and the outcomes are compared.
 
 A sample is compared: the first entries, and then one in `EVERY`, by their number, which a checkpoint keeps. On a
 difference, `NotSymmetric` describes it, and the search starts again without sharing.
@@ -15,6 +14,7 @@ from functools import lru_cache
 from itertools import permutations
 from math import factorial
 from operator import itemgetter
+from random import Random
 from typing import Any
 
 from crownless.impl.protocol import AppEvent, Packet, Step, Transition
@@ -23,9 +23,11 @@ from crownless.impl.renaming import Renaming
 from crownless.model_check.system.machine_calls import MachineCalls
 from crownless.spec.computation import Message
 
-#: The first entries are all compared; after them one in `EVERY` is.
-FIRST_ENTRIES = 500
+#: The first entries are all compared, renamed ones included, or the first computed ones; after them one in `EVERY` is.
+FIRST_ENTRIES, LEAST_FIRST = 500, 100
 EVERY = 64
+#: The maximum number of renamings under which an entry is compared.
+MOST_COMPARED = 120
 #: With at most this many renamings that leave process 0 in place, they give table entries without symmetry reduction.
 MOST_FRAMES = 24
 #: At most this many renamed values are remembered.
@@ -66,10 +68,9 @@ class Renamings:
         #: [permutation or renaming that leaves process 0 in place][process]: its own renaming then.
         self.frame = [frames_of(image) for image in images]
         self.frame_fixing_0 = [frames_of(image) for image in fixing_0]
-        #: The renamings under which entries are compared, which generate the others.
+        #: Renamings that generate all others that are used, with their inverses.
         exchange = [Renaming((0, 2, 1, *range(3, n)))] if derives and n > 2 else []
-        self.compared = [*self.shifts[1:], *exchange]
-        self.there_and_back = [(renaming, Renaming(renaming.inverse)) for renaming in self.compared]
+        self.there_and_back = [(renaming, Renaming(renaming.inverse)) for renaming in [*self.shifts[1:], *exchange]]
         #: The renamings that take a transition of process 0 to another that it stands for.
         self.of_transitions = [Renaming(image) for image in every][1:] if derives else self.shifts[1:]
 
@@ -83,6 +84,7 @@ class Alike:
         #: The properties that a process violates and meets in a local state, as bits.
         self._evaluate = evaluate
         self.compares = True
+        self._first = max(LEAST_FIRST, FIRST_ENTRIES // len(renamings.fixing_0))
         #: The number of entries so far, and of those that were compared.
         self.entries = self.compared = 0
         #: The number of each packet, by the key of the packet as it really is.
@@ -93,15 +95,17 @@ class Alike:
     def begins(self) -> bool:
         """The next entry is filled in now; returns whether it is compared."""
         self.entries += 1
-        self.compares = self.entries <= FIRST_ENTRIES or not self.entries % EVERY
+        self.compares = self.entries <= self._first or not self.entries % EVERY
         self.compared += self.compares
         return self.compares
 
-    # -- values --------------------------------------------------------------------------------------------------------
+    @property
+    def _others(self) -> Sequence[Renaming]:
+        """The renamings under which this entry is compared: all, but for a sample if they are very many."""
+        every = self._renamings.of_transitions
+        return every if len(every) <= MOST_COMPARED else Random(self.entries).sample(every, MOST_COMPARED)
 
-    def seen_by_process_0(self, process: int, local: Any) -> Any:
-        """The local state of process 0 that corresponds to this one of another process, with every name shifted."""
-        return self._calls.renamed(local, self._renamings.shifts[-process])
+    # -- values --------------------------------------------------------------------------------------------------------
 
     def new_cell(self, local: Any, seen: int) -> None:
         """Enters a new local state; `seen`: the properties that process 0 violates and meets there."""
@@ -121,13 +125,13 @@ class Alike:
                 raise NotSymmetric(f"its {name}, there and back, gives another value")
 
     def _compare_predicates(self, local: Any, seen: int) -> None:
-        for renaming in self._renamings.shifts[1:]:
+        for renaming in self._others:
             process, image = renaming.image[0], self._renamed(local, renaming)
-            with _failing(f"what it says of local states fails at process {process + 1}"):
+            with _failing(f"what it says of local states fails at P{process + 1}"):
                 same = self._evaluate(process, image) == seen
             if not same:
                 (name, *_) = sorted(self._said_of(0, local) ^ self._said_of(process, image))
-                raise NotSymmetric(f"`{name}` says of process {process + 1} what it does not say of process 1")
+                raise NotSymmetric(f"`{name}` says of P{process + 1} what it does not say of P1")
 
     def _said_of(self, process: int, local: Any) -> set[str]:
         return {*self._calls.invariants_broken(process, local), *self._calls.witnesses_met(process, local)}
@@ -166,10 +170,10 @@ class Alike:
 
     def initial(self, locals_: Sequence[Any]) -> None:
         """Compares the local states in which the processes start."""
-        for renaming in self._renamings.compared:
+        for renaming in self._others:
             process = renaming.image[0]
             if not self._calls.same_values(self._renamed(locals_[0], renaming), locals_[process]):
-                raise NotSymmetric(_differs(process, "starts otherwise"))
+                raise NotSymmetric(_differs(process, "starts"))
 
     def own(
         self,
@@ -181,31 +185,31 @@ class Alike:
         """Compares the steps of a process without a packet: for each message that it may send, then its internal steps
         and deliveries to its application.
         """
-        for renaming in self._renamings.compared:
+        for renaming in self._others:
             process, there = renaming.image[0], self._renamed(local, renaming)
-            with _failing(f"process {process + 1} fails where process 1 does not"):
+            with _failing(f"P{process + 1} fails where P1 does not"):
                 sent = [self._calls.send(process, there, renaming.message(message)) for message, _ in sends]
                 internal_there = self._calls.internal(process, there)
                 given_there = self._calls.receive(process, there, None)
             for (_, steps), others in zip(sends, sent, strict=True):
-                self._compare(renaming, _unnamed(steps), _unnamed(others), "sends a message otherwise")
-            self._compare(renaming, internal, internal_there, "takes other steps by itself")
-            self._compare(renaming, _unnamed(given), _unnamed(given_there), "gives its application other messages")
+                self._compare(renaming, _unnamed(steps), _unnamed(others), "sends a message")
+            self._compare(renaming, internal, internal_there, "takes internal steps")
+            self._compare(renaming, _unnamed(given), _unnamed(given_there), "gives its application messages")
 
     def arrival(self, local: Any, packet: Packet, steps: Sequence[Step] | None) -> None:
         """Compares the outcomes of a packet that reaches a process; None: it is refused."""
-        for renaming in self._renamings.compared:
+        for renaming in self._others:
             process, there = renaming.image[0], self._renamed(local, renaming)
             image = self._renamed_packet(packet, renaming)
-            with _failing(f"process {process + 1} fails where process 1 does not"):
+            with _failing(f"P{process + 1} fails where P1 does not"):
                 accepted = self._calls.deliverable(process, there, image)
                 others = self._calls.on_packet(process, there, image) if accepted and steps is not None else ()
             if accepted != (steps is not None):
                 does, other = ("accepts", "refuses") if accepted else ("refuses", "accepts")
                 if process:
-                    raise NotSymmetric(f"process {process + 1} {does} a packet that process 1 {other}")
-                raise NotSymmetric("process 1 accepts a packet by the names in it")
-            self._compare(renaming, _unnamed(steps or ()), _unnamed(others), "takes a packet in otherwise")
+                    raise NotSymmetric(f"P{process + 1} {does} a packet that P1 {other}")
+                raise NotSymmetric("whether P1 accepts a packet depends on the names of the others")
+            self._compare(renaming, _unnamed(steps or ()), _unnamed(others), "handles a packet")
 
     def _compare(
         self, renaming: Renaming, steps: Sequence[NamedStep], others: Sequence[NamedStep], difference: str
@@ -247,7 +251,5 @@ def _failing(what: str) -> Iterator[None]:
         raise NotSymmetric(f"{what}: {error.message}") from error
 
 
-def _differs(process: int, what: str) -> str:
-    if process:
-        return f"process {process + 1} {what} than process 1"
-    return f"process 1 {what} if the others are renamed"
+def _differs(process: int, does: str) -> str:
+    return f"P{process + 1} {does} differently {'from P1' if process else 'if the others are renamed'}"

@@ -123,7 +123,7 @@ class Tables:
             others = (self._renamed_cell(local, position, frame) for frame in range(1, len(self.frames)))
             images = self._close(number, others, self._cell_numbers, self._new_cell, self.cell_renamed)
             if any(self._seen[image] != self._seen[number] for image in images):
-                raise NotSymmetric("what it says of a local state of process 1 depends on the names of the others")
+                raise NotSymmetric("what it says of a local state of P1 depends on the names of the others")
         return number
 
     def _renamed_cell(self, local: Any, position: Position, frame: int) -> tuple[CellKey, Any]:
@@ -198,7 +198,7 @@ class Tables:
         position = self.workload.alone(position, process)
         if self.alike is not None and process:
             assert isinstance(self.workload, Free)
-            local = self.alike.seen_by_process_0(process, local)
+            local = self.calls.renamed(local, self._shifts[-process])
             position = self.workload.renamed(position, self._shifts[-process])
         return self._cell_numbers.get(self._key(0 if self.shared else process, local, position), -1)
 
@@ -401,18 +401,17 @@ class Tables:
                     if position is None:
                         return
         after = self.cell(process, step.state, position)
-        emitted, kinds = [], []
+        emitted = []
         for sent in step.packets:
             number = self.packet(sent) if self.alike is None else self.alike.number_of(sent, self.packet)
             emitted.append((number, sent.destination))
-            kinds.append(sent.kind)
         seen = self._seen[after]
         if self.exercised.left:
             given = (event.message for event in step.events if (name, event.kind) == ("deliver", "deliver"))
             message = hands or next(given, None) if packet is None else packet.message
             seen |= self._exercised_by(Transition(process, local, name, message, packet, step))
         taken = () if packet is None else (packet.kind,)
-        self.ranks.step(self._orbits[cell], self._orbits[after], taken, tuple(kinds))
+        self.ranks.step(self._orbits[cell], self._orbits[after], taken, tuple([sent.kind for sent in step.packets]))
         code = self._code(process, step.events if hands is None else (("hand", hands), *step.events))
         parts = (seen & (1 << kernels.LOW_BITS) - 1, seen >> kernels.LOW_BITS)
         self._outcomes.append([after, flags, code, self._actions.number(name), len(self.emitted), len(emitted), *parts])
@@ -421,10 +420,7 @@ class Tables:
 
     def _exercised_by(self, transition: Transition) -> int:
         """The rules that count once this transition is taken, as bits."""
-        exercised = 0
-        for rule in self.exercised.by(transition):
-            exercised |= self._rules[rule]
-        return exercised
+        return sum(self._rules[rule] for rule in self.exercised.by(transition))
 
     def arrays(self) -> kernels.Tables:
         """The tables in the form that kernels read; later entries do not change these."""

@@ -82,8 +82,7 @@ class Engine:
         said += "; counts are of what is left after symmetry reduction" if self.reductions else ", no reductions"
         if self.asymmetry is None:
             return said
-        undone = "each process has its own tables, and symmetry reduces nothing"
-        return f"{said}; declared symmetric, but {self.asymmetry}, so {undone}"
+        return f"{said}; declared symmetric, but {self.asymmetry}, so symmetry is not used"
 
 
 def engine_for(

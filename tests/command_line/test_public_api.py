@@ -159,7 +159,7 @@ def test_what_lasts_is_logged_and_nothing_is_printed(
     assert {record.name for record in caplog.records} == {"crownless"}
     assert len(warned) == 2
     assert warned[0].startswith("unordered: violated: fifo and causal; still searching")
-    assert warned[-1].startswith("Rst: declared symmetric, but process 3 accepts")
+    assert warned[-1].startswith("Rst: declared symmetric, but P3 accepts")
     assert capsys.readouterr() == ("", "")
 
 
