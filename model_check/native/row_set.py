@@ -172,11 +172,12 @@ class RowSet:
         needed = self.used + more
         if needed > len(self.rows):
             size = max(needed, len(self.rows) * 9 // 8)
-            # In place: the system moves pages, and copies nothing.
-            self.rows.resize((size, self.rows.shape[1]), refcheck=False)
+            # In place: the system moves pages, and copies nothing. The rows last: if there is no memory, no thread
+            # takes the others to be as long.
             self.is_new.resize(size, refcheck=False)
             if len(self.asleep):
                 self.asleep.resize(size, refcheck=False)
+            self.rows.resize((size, self.rows.shape[1]), refcheck=False)
         if needed * 3 > len(self.table) * 2:
             size = len(self.table)
             while needed * 3 > size * 2:

@@ -12,7 +12,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from threading import Lock
+from threading import Barrier, Lock
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ class NativeSearch(LevelSearch):
         """Within it the threads run."""
         self._lock, self._locks = Lock(), [Lock() for _ in range(self.workers)]
         with ThreadPoolExecutor(self.workers) as self._pool:
+            list(self._pool.map(Barrier(self.workers).wait, [None] * self.workers))  # all start, while there is memory
             yield
 
     def start(self) -> None:

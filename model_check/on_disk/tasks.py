@@ -177,9 +177,8 @@ def write_found(directory: str | Path, rows: Sequence[Any], asleep: Sequence[Any
     file = f"found-{uuid4().hex[:12]}.rows"
     ends = np.cumsum([len(each) for each in rows]).tolist()
     with (Path(directory) / file).open("wb") as out:  # unlike an archive, it is read in part, and has no checksums
-        for each in rows:
-            each.tofile(out)
-        (np.concatenate(asleep) if any(map(len, asleep)) else np.zeros(ends[-1], np.uint32)).tofile(out)
+        for each in [*rows, *(asleep if any(map(len, asleep)) else [np.zeros(ends[-1], np.uint32)])]:
+            out.write(each)  # unlike `tofile`, it fails if the disk is full
     return Found(file, ends, shape)
 
 

@@ -52,6 +52,4 @@ def collector_off() -> Iterator[None]:
         yield
     finally:
         if collects:
-            gc.freeze()
-            gc.unfreeze()  # as if all that is there had been collected before
             gc.enable()
