@@ -6,6 +6,7 @@ concurrently.
 """
 
 from collections.abc import Sequence
+from errno import EIO
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -187,9 +188,10 @@ def read_found(directory: str | Path, found: Found, owner: int, n: int) -> tuple
     path, (begin, end) = Path(directory) / found.file, (0, *found.ends)[owner : owner + 2]
     words = found.shape.layout(n).words
     rows = np.fromfile(path, np.uint64, (end - begin) * words, offset=begin * words * 8)
-    return rows.reshape(-1, words), np.fromfile(
-        path, np.uint32, end - begin, offset=found.ends[-1] * words * 8 + begin * 4
-    )
+    asleep = np.fromfile(path, np.uint32, end - begin, offset=found.ends[-1] * words * 8 + begin * 4)
+    if len(rows) + len(asleep) != (end - begin) * (words + 1):
+        raise OSError(EIO, "cut short", str(path))
+    return rows.reshape(-1, words), asleep
 
 
 def merge(task: MergeTask) -> MergeResult:

@@ -105,6 +105,8 @@ def test_what_was_seen_to_differ_is_saved(tmp_path: Path) -> None:
     ("fact", "name", "predicate"),
     [
         ("invariants", "little-is-delivered", lambda machine, i, state: i != 1 or sum(state.deliv) < 2),
+        ("invariants", "second-has-nothing-of-the-last", lambda machine, i, state: (i, state.deliv[-1]) != (1, 1)),
+        ("witnesses", "second-has-one-of-the-last", lambda machine, i, state: (i, state.deliv[-1]) == (1, 1)),
         ("invariants", "nothing-of-the-first", lambda machine, i, state: state.deliv[0] == 0),
         ("witnesses", "of-a-greater-one", lambda machine, i, s: any(s.deliv[k] for k in range(i, machine.n))),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from typing import Any
+from unittest.mock import Mock
 
 import networkx
 import numpy as np
@@ -144,6 +145,15 @@ def test_packets_carry_what_their_kind_is_worth() -> None:
     assert ranks(*both)
     assert ranks(*both, (1, 4, "a", ""), (1, 5, "b", ""), (5, 6, "", ""))
     assert not ranks(*both, (1, 4, "a", ""), (1, 5, "b", ""), (5, 4, "", ""), (4, 7, "b", ""), (5, 7, "aa", ""))
+
+
+def test_a_row_set_that_cannot_grow_has_no_room_for_more_rows() -> None:
+    """Another thread may put rows into it afterwards."""
+    row_set = RowSet(1)
+    room, row_set.is_new = len(row_set.rows), Mock(resize=Mock(side_effect=MemoryError))
+    with pytest.raises(MemoryError):
+        row_set.make_room(room + 1)
+    assert len(row_set.rows) == room
 
 
 def test_the_channel_says_its_part() -> None:
