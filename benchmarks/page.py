@@ -37,28 +37,29 @@ BENCHMARKS = (
     Benchmark(
         "The native engine beside SPIN",
         "The same states of `rst`, n processes and m messages, by every engine: medians of {repeat} "
-        "interleaved runs, each in its own process. SPIN searches depth-first and decides no property; ours "
-        "decide all of the protocol in the same search. Its seconds are processor time, ours and TLC's those "
-        "of the clock, on an idle machine. *SPIN* is compiled with the flags that were fastest here, *-O3 "
-        "alone* with no others; *no table* is its memory without the hash table. *Start-up* is not part of "
+        "interleaved runs, each in its own process, on an idle machine. SPIN searches depth-first and checks no "
+        "property; our engines check all properties of the protocol in the same search. SPIN's seconds are processor "
+        "time, those of the others wall-clock time. *SPIN* is compiled with the flags that were fastest here, *-O3 "
+        "alone* with no others; *no table* is the memory of SPIN without its hash table. *Start-up* is not part of "
         "the seconds. *Python* and *monitors*: the percentage of processor time in which Python tabulates "
         "local transitions, and compiled code those of the monitors; the rest is the search itself.",
         "benchmarks/native_engine.py --long --repeat {repeat}",
     ),
     Benchmark(
         "Symmetry reduction",
-        "Large searches with two workers; one run each. *Verdicts*: of the properties of `rst`.",
+        "Large searches with two workers; one run each. All 13 properties of `rst` are checked.",
         "benchmarks/native_engine.py --reduced",
     ),
     Benchmark(
         "Each of the seven orders",
-        "How many messages a search gets to in five seconds, and the number of nodes for each state: a node is a state "
-        "together with the state of the monitor that watches the order.",
+        "The largest number of messages with which a search ends within five seconds, and the number of nodes per state: "
+        "a node is a state together with the state of the monitor that watches the order.",
         "benchmarks/reach.py --orders --seconds 5 rst buffer murty-garg",
     ),
     Benchmark(
         "The same search on Spark",
-        "Processor seconds of all processes that take part, beside those of the native engine in memory.",
+        "Processor seconds of all processes that take part, beside those of the native engine in memory: in all, and of "
+        "the search alone, without starting Spark.",
         "benchmarks/exploration_on_spark.py -n 3 -m 9",
     ),
 )
@@ -105,8 +106,8 @@ def main(repeat: int, only: tuple[str, ...], tlc: Path | None) -> None:
         else:
             sections.append(section(benchmark, repeat, tlc))
     intro = (
-        "# Benchmarks\n\nWhat each benchmark printed, on the machine named there. `python benchmarks/page.py --tlc "
-        "tla2tools.jar` runs them all and writes this page; without `--tlc` it has no line of TLC. How the engine "
+        "# Benchmarks\n\nThe output of each benchmark, below the machine on which it ran. `python benchmarks/page.py "
+        "--tlc tla2tools.jar` runs them all and writes this page; without `--tlc` it has no rows of TLC. How the engine "
         "works: [the native engine](engine.md).\n"
     )
     PAGE.write_text("\n".join([intro, *sections]), "utf-8")
