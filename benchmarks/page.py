@@ -52,14 +52,14 @@ BENCHMARKS = (
     ),
     Benchmark(
         "Each of the seven orders",
-        "The largest number of messages with which a search ends within five seconds, and the number of nodes per state: "
-        "a node is a state together with the state of the monitor that watches the order.",
+        "The largest number of messages with which a search ends within five seconds, and the number of nodes per "
+        "state: a node is a state together with the state of the monitor that watches the order.",
         "benchmarks/reach.py --orders --seconds 5 rst buffer murty-garg",
     ),
     Benchmark(
         "The same search on Spark",
-        "Processor seconds of all processes that take part, beside those of the native engine in memory: in all, and of "
-        "the search alone, without starting Spark.",
+        "Processor seconds of all processes that take part, beside those of the native engine in memory: in all, and "
+        "of the search alone, without starting Spark.",
         "benchmarks/exploration_on_spark.py -n 3 -m 9",
     ),
 )
@@ -107,8 +107,8 @@ def main(repeat: int, only: tuple[str, ...], tlc: Path | None) -> None:
             sections.append(section(benchmark, repeat, tlc))
     intro = (
         "# Benchmarks\n\nThe output of each benchmark, below the machine on which it ran. `python benchmarks/page.py "
-        "--tlc tla2tools.jar` runs them all and writes this page; without `--tlc` it has no rows of TLC. How the engine "
-        "works: [the native engine](engine.md).\n"
+        "--tlc tla2tools.jar` runs them all and writes this page; without `--tlc` it has no rows of TLC. How the "
+        "engine works: [the native engine](engine.md).\n"
     )
     PAGE.write_text("\n".join([intro, *sections]), "utf-8")
 
