@@ -121,9 +121,7 @@ class Tables:
         if number is None:
             number = self._new_cell(key, local, len(self.cells))
             others = (self._renamed_cell(local, position, frame) for frame in range(1, len(self.frames)))
-            images = self._close(number, others, self._cell_numbers, self._new_cell, self.cell_renamed)
-            if any(self._seen[image] != self._seen[number] for image in images):
-                raise NotSymmetric("what it says of a local state of P1 depends on the names of the others")
+            self._close(number, others, self._cell_numbers, self._new_cell, self.cell_renamed)
         return number
 
     def _renamed_cell(self, local: Any, position: Position, frame: int) -> tuple[CellKey, Any]:
@@ -154,6 +152,8 @@ class Tables:
             flags = kernels.READY_TO_RECEIVE * self.workload.ready_to_receive(position, process)
             flags |= kernels.FINISHED * self.workload.at_end(position, process)
         self._seen.append(seen)
+        if self._seen[orbit] != seen:
+            raise NotSymmetric("what it says of a local state of P1 depends on the names of the others")
         self._cells.append([made, flags, orbit, 0, -1, 0])
         if self.alike is not None and orbit == number:
             self.alike.new_cell(local, seen)
@@ -175,10 +175,11 @@ class Tables:
         numbers: dict[Any, int],
         new: Callable[[Any, Any, int], int],
         renamed: Column,
-    ) -> list[int]:
-        """Numbers all renamings of what has this number, given by keys and values, and enters what each can be renamed
-        to. They must be new, and renaming one after the other one renaming.
-        """
+    ) -> None:
+        """Numbers all renamings of what is new, given by keys and values; enters what each is renamed to."""
+        if len(self.frames) == 1:
+            renamed.append(number)
+            return
         images = [number]
         for key, other in others:
             image = numbers.get(key)
@@ -191,7 +192,6 @@ class Tables:
         for image, row in rows.items():
             assert image * len(row) == len(renamed), "images are numbered one after the other"
             renamed.extend(row)
-        return images
 
     def known_cell(self, process: int, local: Any, position: Position) -> int:
         """The number of a process's cell, given as in `system.System`; -1 if it has not occurred."""
@@ -313,9 +313,7 @@ class Tables:
             self.emitted.add(images << kernels.PROCESS_BITS | self._images_of[frame, to])
 
     def _fill_own(self, cell: int) -> tuple[int, int, int, int]:
-        """Computes a cell's own outcomes; returns it, where they start, how many they are, and the rules that the
-        refused sends exercise.
-        """
+        """Computes a cell's own outcomes; returns it, their start and number, the rules that refused sends exercise."""
         process, local, position = self.cells[cell]
         start = len(self._outcomes)
         if local is CRASHED:
@@ -420,7 +418,7 @@ class Tables:
 
     def _exercised_by(self, transition: Transition) -> int:
         """The rules that count once this transition is taken, as bits."""
-        return sum(self._rules[rule] for rule in self.exercised.by(transition))
+        return sum([self._rules[rule] for rule in self.exercised.by(transition)])
 
     def arrays(self) -> kernels.Tables:
         """The tables in the form that kernels read; later entries do not change these."""
