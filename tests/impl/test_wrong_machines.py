@@ -115,7 +115,7 @@ WRONG: dict[str, tuple[type[ProtocolMachine], str]] = {
     "internal-fails": (wrong(internal=lambda self, i, state: 1 // 0),
      rf"Mine\.internal fails at P1: ZeroDivisionError: .* \(HERE\), {IN_STATE}.*"),
     "renamed-fails": (wrong(symmetric=True, renamed=lambda self, state, renaming: renaming[0]),
-     rf"Mine\.renamed fails: TypeError: .* \(HERE\), given the renaming P1→P2, P2→P3, P3→P1 {IN_STATE}.*"),
+     rf"Mine\.renamed fails: TypeError: .* \(HERE\), given the renaming P1→P1, P2→P3, P3→P2 {IN_STATE}.*"),
     "ends-the-process": (wrong(on_packet=raises(SystemExit(0))),
      rf"Mine\.on_packet fails at P\d: SystemExit: 0 \(HERE\), {PACKET}.*"),
     "takes-no-message": (wrong(send=lambda self, i, state: []),
