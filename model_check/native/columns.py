@@ -37,7 +37,7 @@ class Column:
 
     def add(self, values: Any) -> None:
         """Appends an array."""
-        assert self.array is self._room  # what is pending comes first
+        _ = self.array  # what is pending comes first
         self._write(values)
 
     def _write(self, values: Any) -> None:

@@ -33,7 +33,7 @@ def send_made(numbers: Any, n: int, cells: Any) -> int:
 
 
 @inlined
-def bring_into_form(after: Any, left: int, space: kernels.Space, buffers: kernels.Buffers) -> int:
+def canonicalize(after: Any, left: int, space: kernels.Space, buffers: kernels.Buffers) -> int:
     """Brings a successor with `left` slots into canonical form; returns why it cannot be packed, or 0."""
     layout_after, scratch = space.layout_after, buffers.scratch
     first = 1 + space.system.n
@@ -210,7 +210,7 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
                     left = make(after, used, kind, o, moves[k, m, 2], p, space)
                     after[0] = monitor_state
                     after[first + left] = 0
-                    problem = bring_into_form(after, left, space, buffers)
+                    problem = canonicalize(after, left, space, buffers)
                     owner = 0 if owners == 1 else kernels.owner_of(after, n, owners)
                     place = outbox.filled[owner]
                     if not problem and place == room:

@@ -158,7 +158,6 @@ class Scratch(NamedTuple):
     best: Any
     trial: Any
     base: Any
-    row: Any
     started: Any
     limit: Any
     moves: Any  #: [row, move, 4]

@@ -195,7 +195,7 @@ class RowSet:
         self.used = end
 
     def insert(self, incoming: Incoming, layout: Layout, level_start: int, tallies: Any) -> None:
-        """Adds those that are new; see `insert`."""
+        """Adds the incoming rows that are new; see the function `insert`."""
         self.make_room(len(incoming.rows))
         known = Known(self.rows, self.is_new, self.asleep, self.table)
         self.used = insert(incoming, layout, known, level_start, self.used, tallies)

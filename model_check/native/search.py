@@ -155,8 +155,8 @@ class NativeSearch(LevelSearch):
             misses, waiting = missed, [(owner, np.concatenate(rows)) for owner, rows in missing_rows.items()]
 
     def _round(self, threads: int, rows: int, misses: Any) -> tuple[dict[int, list[Any]], Any]:
-        """Makes threads expand at least so many rows while this one computes these misses; returns the rows of each
-        owner that missed an entry, and what they missed.
+        """Lets threads expand at least this number of rows while this one computes the missed entries; returns, by
+        owner, the rows that now miss an entry, and the entries that they miss.
         """
         for worker in self.worker_buffers:
             self.make_room(worker)

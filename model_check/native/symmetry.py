@@ -42,8 +42,8 @@ class NotSymmetric(Exception):
 
 
 class Renamings:
-    """Renamings of n processes: shifts, by which they share tables; those that leave process 0 in place, by which a few
-    of its table entries give the others; and, with symmetry reduction (`symmetric`), all.
+    """Renamings of n processes: shifts, by which they share tables; those that leave process 0 in place, which
+    derive most table entries from a few; and, with symmetry reduction (`symmetric`), all.
     """
 
     def __init__(self, n: int, *, shared: bool, symmetric: bool) -> None:

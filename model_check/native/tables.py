@@ -280,7 +280,7 @@ class Tables:
         return renamed
 
     def _least(self, keys: Any, kind: int) -> list[int]:
-        """The least renamings of these keys, once each; without those that were computed before."""
+        """The least renaming of each key, without duplicates and without those computed before."""
         known = self._known[kind]
         least = np.unique(self._renamed_keys(keys.astype(np.int64), kind).min(axis=1)).tolist()
         new = [key for key in least if key not in known]

@@ -82,7 +82,6 @@ class Worker:
             best=_apart(fields),
             trial=_apart(fields),
             base=_apart(words, np.uint64),
-            row=_apart(words, np.uint64),
             started=_apart(self.owners),
             limit=_apart(fields),
             moves=np.zeros((PREFETCH_BATCH, moves, 4), np.int64),

@@ -1,4 +1,4 @@
-"""Table entries that are given by renaming others are those that the protocol itself gives."""
+"""Table entries derived by renaming are those that the protocol itself computes."""
 
 from __future__ import annotations
 
