@@ -21,7 +21,7 @@ from crownless.model_check.system.values import Interner
 from crownless.spec.computation import Message
 
 from . import kernels, mask_kernels, point_kernels
-from .columns import Column, Map
+from .columns import Column, Map, distinct
 
 #: The number of steps computed at a time, and the words of memory that they may use meanwhile.
 SOME = 1 << 14
@@ -286,7 +286,7 @@ class PairedMonitorStates(MonitorStates):
 
     def _numbers(self, pairs: Any) -> Any:
         """The numbers of pairs (first · 2³² + second), new ones included."""
-        new = np.unique(pairs[self._pairs.values(pairs) < 0])
+        new = distinct(pairs[self._pairs.values(pairs) < 0])
         first, second = (new >> np.uint64(32)).astype(np.int64), (new & np.uint64(0xFFFFFFFF)).astype(np.int64)
         self._pairs.enter(new, np.arange(len(self), len(self) + len(new)))
         self._members[0].add(first)
@@ -301,7 +301,7 @@ class PairedMonitorStates(MonitorStates):
 def _looked_up(known: Map, keys: Any, fill: Callable[[Any], None]) -> Any:
     """The values of keys; missing ones are computed first."""
     keys = keys.astype(np.uint64)
-    missing = np.unique(keys[(known.values(keys) < 0) & (keys & np.uint64(0xFFFFFFFF) != 0)])
+    missing = distinct(keys[(known.values(keys) < 0) & (keys & np.uint64(0xFFFFFFFF) != 0)])
     if len(missing):
         fill(missing)
     return known.values(keys)

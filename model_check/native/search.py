@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import kernels
+from .columns import distinct
 from .layout import Shape
 from .level_search import LevelSearch
 from .row_set import RowSet
@@ -185,7 +186,7 @@ class NativeSearch(LevelSearch):
         for worker in self.worker_buffers:
             self.add_counts(worker.found.counts, worker.found.seen, worker.found.actions)
             worker.start_again()
-        missed = np.unique(np.concatenate(self._missed))
+        missed = distinct(np.concatenate(self._missed))
         return self._waiting, missed[~np.isin(missed, misses, assume_unique=True)]
 
     def _next_chunk(self) -> tuple[int, Any] | None:

@@ -16,6 +16,7 @@ from crownless.model_check.system.system import State, System
 from crownless.runtime.ending import Stopped
 
 from . import kernels, moves
+from .columns import distinct
 from .level_search import LIVE_BITS
 from .row_set import RowSet, which_are_there
 from .search import NativeSearch
@@ -100,7 +101,7 @@ class ShortestRuns:
                 assert beyond is None
                 search.layout_after = search.shape_of(search.layout_after.slots + 1).layout(search.n)
             todo = np.concatenate([found.again[: found.used[1]], some[worker.place :], todo])
-            misses = np.unique(found.misses[: found.used[0]])
+            misses = distinct(found.misses[: found.used[0]])
             if beyond is not None:
                 found_rows, hashes, _ = worker.found_for(0)
                 there = np.zeros(len(found_rows), np.bool_)

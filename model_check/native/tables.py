@@ -22,7 +22,7 @@ from crownless.model_check.system.values import Interner
 from crownless.spec.computation import Message
 
 from . import kernels
-from .columns import Column, Map
+from .columns import Column, Map, distinct
 from .monitor_states import MonitorStates
 from .ranks import Ranks
 from .symmetry import Alike, NotSymmetric, Renamings
@@ -282,7 +282,7 @@ class Tables:
     def _least(self, keys: Any, kind: int) -> list[int]:
         """The least renaming of each key, without duplicates and without those computed before."""
         known = self._known[kind]
-        least = np.unique(self._renamed_keys(keys.astype(np.int64), kind).min(axis=1)).tolist()
+        least = distinct(self._renamed_keys(keys.astype(np.int64), kind).min(axis=1)).tolist()
         new = [key for key in least if key not in known]
         known.update(new)
         return new

@@ -22,6 +22,7 @@ import numpy as np
 
 from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.native.checkpoints import CHECKPOINT, START_OVER_HINT, damaged, drop
+from crownless.model_check.native.columns import distinct
 from crownless.model_check.native.layout import Shape
 from crownless.model_check.native.level_search import LevelSearch
 from crownless.model_check.native.search import NativeSearch
@@ -185,7 +186,7 @@ class SearchOnDisk(LevelSearch):
             self.add_counts(answer.counts, answer.seen, answer.actions)
             for cells in answer.waits.tolist():
                 self.add_blocked(cells)
-        return np.unique(np.concatenate([answer.misses for answer in answers]))
+        return distinct(np.concatenate([answer.misses for answer in answers]))
 
     def _merge(self, found: list[Found], shape: Shape) -> None:
         """Merges the rows found into the next level."""

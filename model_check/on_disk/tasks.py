@@ -14,6 +14,7 @@ from uuid import uuid4
 import numpy as np
 
 from crownless.model_check.native import kernels
+from crownless.model_check.native.columns import distinct
 from crownless.model_check.native.layout import Shape
 from crownless.model_check.native.row_set import Incoming, RowSet, hashes_of, repack
 from crownless.model_check.native.workers import BLOCK, Sizes, Worker
@@ -137,7 +138,7 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
         worker.expand(rows, is_new, asleep, todo, space)
         of_worker = worker.found
         missed.append(of_worker.again[: of_worker.used[1]].copy())
-        misses.append(np.unique(of_worker.misses[: of_worker.used[0]]))
+        misses.append(distinct(of_worker.misses[: of_worker.used[0]]))
         waits.extend(cells[np.newaxis] for cells in worker.blocked_cells(rows, layout, n))
         counts += of_worker.counts
         seen |= of_worker.seen
@@ -157,7 +158,7 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
     return ExpandResult(
         task.owner,
         Left(again, fresh) if len(again) or fresh < len(rows) else None,
-        np.unique(np.concatenate(misses)),
+        distinct(np.concatenate(misses)),
         counts,
         seen,
         actions,
