@@ -103,8 +103,9 @@ class SearchOnSpark(SearchOnDisk):
         rows = sum(task.part.size - task.left.fresh + len(task.left.again) for task in tasks)
         if rows <= MAX_ROWS_ON_DRIVER:
             return super().expanded(tasks, view)
-        arrays = {**view.tables._asdict(), **view.monitor_states._asdict(), "sizes": np.array(view.sizes)}
-        tables = write(self._directory, "tables", **arrays)
+        parts = (view.tables, view.tables.orbits, view.monitor_states)
+        arrays = {name: array for part in parts for name, array in part._asdict().items() if name != "orbits"}
+        tables = write(self._directory, "tables", **arrays, sizes=np.array(view.sizes))
         return self._on_spark(expand_on_executor, [task._replace(tables=tables) for task in tasks])
 
     def merged(self, tasks: Sequence[MergeTask]) -> list[MergeResult]:
@@ -135,8 +136,11 @@ class SearchOnSpark(SearchOnDisk):
 def view_in(directory: str, file: str) -> View:
     """The tables that the driver wrote."""
     with np.load(Path(directory) / file) as arrays:
+        frames, bits = int(arrays["frames"]), int(arrays["bits"])
+        orbits = kernels.Orbits(frames, bits, *(arrays[name] for name in kernels.Orbits._fields[2:]))
+        tables = {name: arrays[name] for name in kernels.Tables._fields if name != "orbits"}
         return View(
-            kernels.Tables(*(arrays[name] for name in kernels.Tables._fields)),
+            kernels.Tables(**tables, orbits=orbits),
             kernels.MonitorStates(*(arrays[name] for name in kernels.MonitorStates._fields)),
             Sizes(*arrays["sizes"].tolist()),
         )

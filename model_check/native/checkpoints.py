@@ -30,7 +30,7 @@ from crownless.runtime.errors import BadInput
 
 from .saved_requests import differences
 
-FORMAT = f"crownless {version('crownless')}, checkpoint 7"
+FORMAT = f"crownless {version('crownless')}, checkpoint 8"
 CHECKPOINT, PARTIAL = "checkpoint.npz", "checkpoint.partial"
 #: The files that a search writes, this one or one that was killed.
 OURS = re.compile(r"(checkpoint|level|found|tables)(-[\w-]+)?\.(npz|rows|partial)")

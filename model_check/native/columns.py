@@ -1,5 +1,6 @@
 """Growing arrays and hash tables of numbers, filled by Python and read by the kernels."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,19 @@ def distinct(numbers: Any) -> Any:
     return numbers[is_first]
 
 
+def aligned(shape: tuple[int, ...], dtype: Any = np.int64) -> Any:
+    """Zeroes that begin with a cache line."""
+    line, size = 64, math.prod(shape) * np.dtype(dtype).itemsize
+    room = np.zeros(size + line, np.uint8)
+    begin = -room.ctypes.data % line
+    return room[begin : begin + size].view(dtype).reshape(shape)
+
+
 class Column:
     """A numpy array that grows at its end; given `columns`, one of rows of that many numbers."""
 
     def __init__(self, columns: int | None = None, dtype: Any = np.int64) -> None:
-        self._room = np.zeros(1024 if columns is None else (1024, columns), dtype)
+        self._room = aligned((1024,) if columns is None else (1024, columns), dtype)
         self._used = 0
         #: Appended values not yet in the array: adding all at once costs little more than adding one.
         self._pending: list[Any] = []
@@ -51,7 +60,7 @@ class Column:
     def _write(self, values: Any) -> None:
         used = self._used + len(values)
         if used > len(self._room):
-            room = np.zeros((max(used, 2 * len(self._room)), *self._room.shape[1:]), self._room.dtype)
+            room = aligned((max(used, 2 * len(self._room)), *self._room.shape[1:]), self._room.dtype)
             room[: self._used] = self._room[: self._used]
             self._room = room
         self._room[self._used : used] = values
@@ -66,7 +75,7 @@ class Map:
 
     def __init__(self) -> None:
         #: The table in the form that kernels read.
-        self.table = np.zeros((1 << 12, 2), np.uint64)
+        self.table = aligned((1 << 12, 2), np.uint64)
         self._used = 0
 
     def __len__(self) -> int:
@@ -78,7 +87,7 @@ class Map:
         while (self._used + len(keys)) * 2 > size:
             size *= 2
         if size > len(self.table):
-            table = np.zeros((size, 2), np.uint64)
+            table = aligned((size, 2), np.uint64)
             for known in np.array_split(self.table, len(self.table) >> 12):  # a few at a time, to need little memory
                 kernels.enter(table, known[:, 0] - np.uint64(1), known[:, 1] - np.uint64(1))
             self.table = table

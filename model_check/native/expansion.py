@@ -13,41 +13,17 @@ from typing import Any
 import numpy as np
 
 from . import kernels
-from .compiled import compiled, fetch, inlined
-from .moves import canonical, evaluate_end, list_moves, make, note, seen_of, step_of
+from .compiled import compiled, fetch
+from .moves import canonical, crashed_in, evaluate_end, note, sent_to, step_of
 
 #: The number of rows processed together, and the maximum number of entries that one row misses.
-PREFETCH_BATCH = 8
-MISSES = 256
+PREFETCH_BATCH = 16
+MISSES = 128
+#: At most this many moves of a row can be noted as sleeping.
+MOST_BITS = 31
 
 #: Why a row is not expanded now: it misses an entry; the outbox is full; its successors are too wide.
 MISSED, FULL, NARROW = 1, 2, 4
-
-
-@inlined
-def send_made(numbers: Any, n: int, cells: Any) -> int:
-    total = 0
-    for p in range(n):
-        total += cells[numbers[1 + p], kernels.MADE]
-    return total
-
-
-@inlined
-def canonicalize(after: Any, left: int, space: kernels.Space, buffers: kernels.Buffers) -> int:
-    """Brings a successor with `left` slots into canonical form; returns why it cannot be packed, or 0."""
-    layout_after, scratch = space.layout_after, buffers.scratch
-    first = 1 + space.system.n
-    problem = NARROW if left > layout_after.slots else 0
-    if not problem and space.system.permutations.shape[0] > 1:
-        q = canonical(after, first + layout_after.slots, space, scratch.best, scratch.trial)
-        if q >= 0:
-            note(buffers, kernels.MISS_RENAMED_MONITOR_STATE, after[0], q)
-            problem = MISSED
-    if not problem:
-        for f in range(first + left):
-            if after[f] > scratch.limit[f]:
-                problem = NARROW
-    return problem
 
 
 @compiled
@@ -62,25 +38,17 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
     meaning that its own steps sleep, and then one for each slot. A row reached in several ways keeps the bits common to
     all of them: its level is complete before it is expanded. All rows are reached, and sleeping moves are counted;
     their violations were found earlier. This holds if moves of different processes commute, for the monitors too. After
-    a move that does more than the usual (`make`) nothing sleeps: over FIFO channels two processes might put packets on
-    one link, in an order that matters.
+    an action of the channel, or one that emits several packets, nothing sleeps; nor where packets are emitted over FIFO
+    channels: two processes might put some on one link, in an order that matters.
     """
     layout, layout_after, system, tables = space.layout, space.layout_after, space.system, space.tables
     outbox, found, scratch = buffers.outbox, buffers.found, buffers.scratch
-    n, channel = system.n, system.channel
-    cells, outcomes, arrivals = tables.cells, tables.outcomes, tables.arrivals
-    emitted, code_at, known_steps = tables.emitted, tables.code_at, space.monitor_states.steps
-    shift, word = layout_after.shift, layout_after.word
-    words = layout_after.words
-    first = 1 + n
-    slots_after = layout_after.slots
-    fields = first + slots_after
+    sites, moves, code_at, known_steps = tables.sites, tables.moves, tables.code_at, space.monitor_states.steps
+    n, after, base, limit = system.n, scratch.after, scratch.base, scratch.limit
+    listed, first_slot = scratch.listed, scratch.first_slot
     owners, room = outbox.filled.shape[0], outbox.rows.shape[1]
-    after, base, limit = scratch.after, scratch.base, scratch.limit
-    theirs, listed, moves, steps = scratch.theirs, scratch.listed, scratch.moves, scratch.steps
-    for f in range(fields):
+    for f in range(n + 1):
         limit[f] = np.int64(layout_after.mask[f])
-    sleeps = system.sleeps and n + slots_after < 32
     renames = system.permutations.shape[0] > 1
     for start in range(0, todo.shape[0], PREFETCH_BATCH):
         if found.used[0] + PREFETCH_BATCH * MISSES > found.misses.shape[0]:
@@ -89,143 +57,161 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
         for k in range(some):
             numbers = scratch.numbers[k]
             kernels.unpack(rows[todo[start + k]], layout, numbers)
-            for f in range(first + layout.slots, fields):
-                numbers[f] = 0
-            s = first
-            while numbers[s]:
-                rest = (numbers[s] - 1) >> 1
-                cell, packet = numbers[1 + (rest & kernels.PROCESS)], rest >> kernels.PROCESS_BITS
-                fetch(arrivals, kernels.home_of(arrivals, cell, packet))
-                s += 1
-            listed[k, 0] = s - first
+            for p in range(n):
+                fetch(sites, numbers[1 + p])
         for k in range(some):
             numbers = scratch.numbers[k]
-            total = send_made(numbers, n, cells)
-            count, what, missed = list_moves(numbers, listed[k, 0], total < system.bound, space, buffers, moves[k])
-            listed[k, 1], listed[k, 2], listed[k, 3], listed[k, 4] = total, count, what, missed
-            sleeping = np.int64(asleep[todo[start + k]]) if sleeps else 0
-            for m in range(count):
-                kind, o, p = moves[k, m, 0], moves[k, m, 1], moves[k, m, 3]
-                at = outcomes[o, kernels.CODE] if kind <= kernels.ARRIVAL else 0
-                if sleeping and sleeping >> (p if kind == kernels.OWN_STEP else n + moves[k, m, 2]) & 1:
-                    at = -1
-                elif at:
-                    at = code_at[at * n + p]
-                    fetch(known_steps, kernels.home_of(known_steps, numbers[0], at))
-                steps[k, m] = at
+            total, bit = np.int64(0), n
+            for p in range(n):
+                site = sites[numbers[1 + p]]
+                total += site[kernels.SENDS_MADE]
+                first_slot[k, p] = bit
+                bit += site[kernels.SLOTS]
+                if site[kernels.MOVES] > 0:
+                    fetch(moves, np.int64(site[kernels.MOVES_START]))
+                    fetch(moves, np.int64(site[kernels.MOVES_START] + site[kernels.MOVES]) - 1)
+            first_slot[k, n] = bit
+            listed[k, 0] = total
+        for k in range(some):
+            numbers, of_row = scratch.numbers[k], scratch.moves[k]
+            handing, crashed = listed[k, 0] < system.bound, crashed_in(numbers, space) >= 0
+            sleeping = np.int64(0)
+            if system.sleeps and first_slot[k, n] <= MOST_BITS:
+                sleeping = np.int64(asleep[todo[start + k]])
+            count, what, missed = 0, 0, False
+            for p in range(n):
+                site = sites[numbers[1 + p]]
+                if site[kernels.MOVES] < 0 or (handing and site[kernels.HANDING] < 0):
+                    note(buffers, kernels.MISS_MOVES, numbers[1 + p], np.int64(handing))
+                    missed = True
+                    continue
+                what |= site[kernels.SITE_FLAGS]
+                begin = np.int64(site[kernels.MOVES_START])
+                end = begin + site[kernels.MOVES] - (0 if crashed else site[kernels.LOSSES])
+                if not handing:
+                    begin += max(site[kernels.HANDING], 0)
+                for m in range(begin, end):
+                    move = moves[m]
+                    at = np.int64(move[kernels.OBSERVED])
+                    kind, slot = move[kernels.WHAT] & 7, move[kernels.WHAT] >> 3 & 0x1FFF
+                    if sleeping >> (p if kind == kernels.OWN_STEP else first_slot[k, p] + slot) & 1:
+                        at = -1
+                    else:
+                        if at:
+                            at = code_at[at * n + p]
+                            fetch(known_steps, kernels.home_of(known_steps, numbers[0], at))
+                        if move[kernels.EMITS] > 0:
+                            q = kernels.at_distance(p, np.int64(move[kernels.EMITS]) - 1, n)
+                            packet = (move[kernels.EMITS] - 1) >> kernels.DISTANCE_BITS
+                            fetch(tables.sent_to, kernels.home_of(tables.sent_to, numbers[1 + q], packet))
+                    of_row[count, 0], of_row[count, 1], of_row[count, 2] = m, p, at
+                    count += 1
+            listed[k, 1], listed[k, 2], listed[k, 3], listed[k, 4] = count, what, missed, sleeping
         for k in range(some):
             r = todo[start + k]
-            numbers = scratch.numbers[k]
-            used, total, count, what = listed[k, 0], listed[k, 1], listed[k, 2], listed[k, 3]
-            problem = MISSED if listed[k, 4] else 0
-            sleeping = np.int64(0)  # moves that need not follow the later ones
-            if sleeps:
-                sleeping = np.int64(asleep[r])
-                for p in range(n):
-                    theirs[p] = 1 << p
-                for s in range(used):
-                    theirs[((numbers[first + s] - 1) >> 1) & kernels.PROCESS] |= 1 << (n + s)
+            numbers, of_row = scratch.numbers[k], scratch.moves[k]
+            total, count, what = listed[k, 0], listed[k, 1], listed[k, 2]
+            handing = total < system.bound
+            problem = MISSED if listed[k, 3] else 0
+            sleeps = system.sleeps and first_slot[k, n] <= MOST_BITS
+            sleeping = listed[k, 4]  # moves that need not follow the later ones
             for m in range(count):
-                if steps[k, m] > 0:
-                    steps[k, m] = step_of(numbers[0], steps[k, m], space, buffers)
-                    if steps[k, m] < 0:
+                if of_row[m, 2] > 0:
+                    of_row[m, 2] = step_of(numbers[0], of_row[m, 2], space, buffers)
+                    if of_row[m, 2] < 0:
                         problem = MISSED
-                elif not steps[k, m]:
-                    steps[k, m] = numbers[0] << 16
+                elif not of_row[m, 2]:
+                    of_row[m, 2] = numbers[0] << 16
             for owner in range(owners):
                 scratch.started[owner] = outbox.filled[owner]
             seen = np.int64(0)
-            if total < system.bound:
-                for p in range(n):
-                    seen |= cells[numbers[1 + p], kernels.REFUSED]
-            if not problem and not renames:
-                for f in range(first + used):
-                    if f >= fields or numbers[f] > limit[f]:
+            if not renames:
+                for f in range(n + 1):
+                    if numbers[f] > limit[f]:
                         problem = NARROW
-                if not problem:
-                    kernels.pack(numbers, layout_after, base)
+                kernels.pack(numbers, layout_after, base)
             for m in range(count):
                 if problem:
                     break
-                if steps[k, m] < 0:
+                if of_row[m, 2] < 0:
                     continue
-                kind, o, p = moves[k, m, 0], moves[k, m, 1], moves[k, m, 3]
-                monitor_state = steps[k, m] >> 16
+                move, p = moves[of_row[m, 0]], of_row[m, 1]
+                kind, slot = move[kernels.WHAT] & 7, move[kernels.WHAT] >> 3 & 0x1FFF
+                emits = np.int64(move[kernels.EMITS])
+                for f in range(1, n + 1):
+                    after[f] = numbers[f]
+                after[0], seen = of_row[m, 2] >> 16, seen | of_row[m, 2] & 0xFFFF
+                after[1 + p] = move[kernels.TO_SITE]
+                too_wide = after[0] > limit[0] or after[1 + p] > limit[1 + p]
                 later = np.int64(0)  # the moves that sleep after this one
-                seen |= steps[k, m] & 0xFFFF
-                emits = 0
-                if kind <= kernels.ARRIVAL:
-                    emits = outcomes[o, kernels.EMITS_COUNT]
-                    seen |= seen_of(outcomes[o])
-                if kind + emits <= 1 and (not emits or channel != kernels.FIFO) and not renames:
-                    # Nearly all moves: only a cell and the monitor state change, and the slots from one place on. So
-                    # what changes is changed in the packed row.
-                    cell = numbers[1 + p]
-                    cell_after = np.int64(outcomes[o, kernels.TO_CELL])
-                    if cell_after > limit[1 + p] or monitor_state > limit[0] or used + emits > slots_after:
-                        problem = NARROW
-                        break
-                    owner = 0
-                    if owners > 1:
-                        numbers[1 + p] = cell_after
-                        owner = kernels.owner_of(numbers, n, owners)
-                        numbers[1 + p] = cell
-                    place = outbox.filled[owner]
-                    if place == room:
-                        problem = FULL
-                        break
-                    row = outbox.rows[owner, place]
-                    for w in range(words):
-                        row[w] = base[w]
-                    row[word[0]] ^= np.uint64(numbers[0] ^ monitor_state) << shift[0]
-                    row[word[1 + p]] ^= np.uint64(cell ^ cell_after) << shift[1 + p]
-                    if sleeps:
-                        later = sleeping & ~theirs[p]
+                if sleeps and kind <= kernels.ARRIVAL and emits >= 0 and not (emits and system.channel == kernels.FIFO):
+                    of_p = (np.int64(1) << first_slot[k, p + 1]) - (np.int64(1) << first_slot[k, p])
+                    later = sleeping & ~(of_p | np.int64(1) << p)
                     if kind == kernels.ARRIVAL:
-                        below = (1 << (n + moves[k, m, 2])) - 1
+                        below = (np.int64(1) << (first_slot[k, p] + slot)) - 1
                         later = (later & below) | (later >> 1 & ~below)
-                        for f in range(first + moves[k, m, 2], first + used):
-                            row[word[f]] ^= np.uint64(numbers[f] ^ numbers[f + 1]) << shift[f]
-                    elif emits:
-                        sent = emitted[outcomes[o, kernels.EMITS_START]]
-                        destination = p + (sent & kernels.PROCESS)
-                        if destination >= n:
-                            destination -= n
-                        slot = (((sent & ~kernels.PROCESS) | destination) << 1) + 1
-                        f = first + used
-                        if slot > limit[f]:
-                            problem = NARROW
+                q = p
+                if emits > 0:
+                    q = kernels.at_distance(p, emits - 1, n)
+                    value = sent_to(after[1 + q], (emits - 1) >> kernels.DISTANCE_BITS, space, buffers)
+                    if value < 0:
+                        problem = MISSED
+                        break
+                    after[1 + q] = value >> 16
+                    too_wide |= after[1 + q] > limit[1 + q]
+                    place = first_slot[k, q] + (value & 0xFFFF) - (kind == kernels.ARRIVAL and q > p)
+                    below = (np.int64(1) << min(place, 62)) - 1
+                    later = (later & below) | (later & ~below) << 1
+                elif emits:
+                    outcome = tables.outcomes[-1 - emits]
+                    for e in range(outcome[kernels.EMITS_COUNT]):
+                        emitted = tables.emitted[outcome[kernels.EMITS_START] + e]
+                        q = kernels.at_distance(p, emitted, n)
+                        value = sent_to(after[1 + q], emitted >> kernels.DISTANCE_BITS, space, buffers)
+                        if value < 0:
+                            problem = MISSED
                             break
-                        while f > first and numbers[f - 1] > slot:
-                            row[word[f]] ^= np.uint64(numbers[f] ^ numbers[f - 1]) << shift[f]
-                            f -= 1
-                        row[word[f]] ^= np.uint64(numbers[f] ^ slot) << shift[f]
-                        below = (1 << (n + f - first)) - 1
-                        later = (later & below) | (later & ~below) << 1
-                else:
-                    for f in range(first + used):
-                        after[f] = numbers[f]
-                    for f in range(first + used, fields):
-                        after[f] = 0
-                    left = make(after, used, kind, o, moves[k, m, 2], p, space)
-                    after[0] = monitor_state
-                    after[first + left] = 0
-                    problem = canonicalize(after, left, space, buffers)
-                    owner = 0 if owners == 1 else kernels.owner_of(after, n, owners)
-                    place = outbox.filled[owner]
-                    if not problem and place == room:
-                        problem = FULL
+                        after[1 + q] = value >> 16
+                        too_wide |= after[1 + q] > limit[1 + q]
                     if problem:
                         break
-                    kernels.pack(after, layout_after, outbox.rows[owner, place])
-                outbox.hashes[owner, place] = kernels.hash_of(outbox.rows[owner, place], layout_after)
+                if renames:
+                    renaming = canonical(after, space, scratch.best, scratch.trial)
+                    if renaming >= 0:
+                        note(buffers, kernels.MISS_RENAMED_MONITOR_STATE, after[0], renaming)
+                        problem = MISSED
+                        break
+                    for f in range(n + 1):
+                        too_wide |= after[f] > limit[f]
+                if too_wide:
+                    problem = NARROW
+                owner = 0 if owners == 1 else kernels.owner_of(after, n, owners)
+                place = outbox.filled[owner]
+                if not problem and place == room:
+                    problem = FULL
+                if problem:
+                    break
+                row = outbox.rows[owner, place]
+                if renames:
+                    kernels.pack(after, layout_after, row)
+                else:
+                    for w in range(layout_after.words):
+                        row[w] = base[w]
+                    kernels.change(row, layout_after, 0, numbers[0], after[0])
+                    kernels.change(row, layout_after, 1 + p, numbers[1 + p], after[1 + p])
+                    if emits > 0:
+                        if q != p:
+                            kernels.change(row, layout_after, 1 + q, numbers[1 + q], after[1 + q])
+                    elif emits:
+                        kernels.pack(after, layout_after, row)
+                outbox.hashes[owner, place] = kernels.hash_of(row, layout_after)
                 if outbox.asleep.shape[1]:
                     outbox.asleep[owner, place] = later
                 if found.origins.shape[0]:
                     found.origins[owner, place] = r
                 outbox.filled[owner] = place + 1
                 if sleeps:
-                    sleeping |= 1 << (p if kind == kernels.OWN_STEP else n + moves[k, m, 2])
+                    sleeping |= np.int64(1) << (p if kind == kernels.OWN_STEP else first_slot[k, p] + slot)
             if problem:
                 # Its output is undone; it is expanded again once its missing entries, or room, are there.
                 for owner in range(owners):
@@ -238,10 +224,14 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
                 found.again[found.used[1]] = r
                 found.used[1] += 1
                 continue
+            for p in range(n):
+                of_site = tables.seen[sites[numbers[1 + p], kernels.SEEN]]
+                seen |= of_site[0] | (of_site[1] if handing else 0)
             found.seen[0] |= seen
+            may_hand = handing and what & kernels.MAY_HAND != 0
             verdict = 0
-            if not what & 2:
-                verdict = evaluate_end(numbers, total, what & 1 != 0, space, found, r)
+            if not what & kernels.MUST_MOVE and not (handing and what & kernels.MUST_HAND):
+                verdict = evaluate_end(numbers, total, may_hand, space, found, r)
             if found.marks.shape[0]:
                 found.marks[r, 0] = seen
                 found.marks[r, 1] = verdict
@@ -249,7 +239,5 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
                 found.counts[0] += count
                 found.counts[1] += count == 0
                 for m in range(count):
-                    o = moves[k, m, 1]
-                    kind = moves[k, m, 0]
-                    found.actions[outcomes[o, kernels.ACTION] if kind <= kernels.ARRIVAL else kind - kernels.WAIT] += 1
+                    found.actions[moves[of_row[m, 0], kernels.WHAT] >> 16] += 1
     return todo.shape[0]

@@ -1,10 +1,9 @@
-"""Parts that the inner loops share, compiled by Numba: tables, slots, canonical form, hashes.
+"""Parts that the inner loops share, compiled by Numba: what they read and write, tables, rows, hashes.
 
-A *row* is a node of the search: `Layout` gives the bits of its 64-bit words that hold each of its numbers. They are, in
-this order: the monitor state; the cell of each process (its local state and its application's position); the packets
-in flight, one per slot, empty slots last. A slot is ``((packet · 16 + destination) · 2 + mark) + 1``: the mark means
-that it waits in the hold-back queue (FIFO) or is a copy (duplicating). Slots are sorted by `queue_of`, and slots of one
-queue are in its order.
+A *site* is a process with the packets in flight to it: its cell (its local state and its application's position), and
+its slots, one for each packet: ``packet · 2 + mark``. The mark means that it waits in the hold-back queue (FIFO) or is
+a copy (duplicating). A *row* is a node of the search: the numbers of its monitor state and of the site of each process.
+`Layout` gives the bits of its 64-bit words that hold each of these.
 
 Everything here reads tables that `tables` and `monitor_states` fill, in Python, when an entry is missed: a row that
 misses an entry is put aside whole, and expanded again once the entry is there.
@@ -23,11 +22,14 @@ from .compiled import compiled, fetch, inlined
 
 UNORDERED, FIFO, LOSSY, DUPLICATING = range(len(NATIVE_CHANNELS))
 
-#: The kinds of moves: an internal step of a process, the receipt of a packet; and actions of the channel.
+#: The kinds of moves: an internal step of a process, the arrival of a packet; and actions of the channel.
 OWN_STEP, ARRIVAL, WAIT, LOSE, DUPLICATE = range(5)
 
-#: The kinds of missing entries, in the upper two bits of a miss; then come the key's 30 and 32 bits.
-MISS_OWN, MISS_ARRIVAL, MISS_MONITOR_STATE, MISS_RENAMED_MONITOR_STATE = range(4)
+#: The kinds of missing entries, in the upper two bits of a miss; then come the key's 30 and 32 bits: the moves of a
+#: site, with those that hand over a message or without; a site that a packet is sent to; …
+MISS_MOVES, MISS_SENT_TO, MISS_MONITOR_STATE, MISS_RENAMED_MONITOR_STATE = range(4)
+#: … and of entries that the moves of a site need: a cell's own steps, the arrival of a packet.
+MISS_OWN, MISS_ARRIVAL = range(2)
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -40,9 +42,9 @@ _1 = np.uint64(1)
 _7 = np.uint64(7)
 _3 = np.uint64(3)
 
-#: In a slot and in what is emitted, the lowest bits (above the mark) name a process.
-PROCESS_BITS = 4
-PROCESS = (1 << PROCESS_BITS) - 1
+#: In what is emitted the lowest bits say how far the destination is.
+DISTANCE_BITS = 4
+DISTANCE = (1 << DISTANCE_BITS) - 1
 
 #: Bits for the observations of a search, above those of the properties.
 DELIVERS = 1 << 62
@@ -50,8 +52,10 @@ DELIVERS = 1 << 62
 #: Flags of an outcome.
 HANDS, DELIVERED, CRASHES = 1, 2, 4
 
-#: Flags of a cell.
+#: Flags of a cell, …
 READY_TO_RECEIVE, FINISHED, CRASHED = 1, 2, 4
+#: … and of its site: some move is obligatory, or is once messages may be handed over; some message may be handed over.
+MUST_MOVE, MUST_HAND, MAY_HAND = 8, 16, 32
 
 #: Facts about a run that ends in a row: it blocks; something is never delivered; it completes.
 ENDS_BLOCKED, ENDS_OWING, ENDS_COMPLETE = 1, 2, 4
@@ -65,7 +69,6 @@ class Layout(NamedTuple):
     mask: Any  #: its bits, shifted down
     monitor_state_bits: Any  #: of each word: the bits that belong to the monitor state
     words: int
-    slots: int
 
 
 class SearchConstants(NamedTuple):
@@ -75,36 +78,71 @@ class SearchConstants(NamedTuple):
     channel: int
     bound: int  #: sends in all
     takes_anything: bool
+    takes_own_steps: bool  #: true if a process may take a step without a packet or a message
     sleeps: bool  #: leave out moves that are explored in another order; see `expansion.expand`
-    permutations: Any  #: those of the processes, if rows are brought into canonical form; else the identity alone
+    #: Those of the processes, in lexicographic order, if rows are brought into canonical form; else the identity alone.
+    permutations: Any
     frame: Any  #: [permutation, process]: which renaming of its own frame that is
-    frames: int  #: how many of those there are
     may_crash: int  #: the process that may crash, or -1
 
 
-#: Columns of the cells …
-MADE, CELL_FLAGS, ORBIT, OWN_START, OWN_COUNT, REFUSED = range(6)
+#: Columns of the cells, …
+MADE, CELL_FLAGS, PROCESS, OWN_START, OWN_COUNT, REFUSED = range(6)
 CELL_COLUMNS = 6
 
-#: … and of the outcomes of local transitions.
+#: … of the outcomes of local transitions, …
 TO_CELL, FLAGS, CODE, ACTION, EMITS_START, EMITS_COUNT, SEEN_LOW, SEEN_HIGH = range(8)
 #: The number of bits of what an outcome violates or reaches in the first of the two columns.
 LOW_BITS = 31
-OUTCOME_COLUMNS = 8  # of 32 bits: then two outcomes fill a cache line
+OUTCOME_COLUMNS = 8
+
+#: … of the sites: how many slots; sends made; flags; where its moves start, and how many there are, or -1: in all; at
+#: first those that hand over a message; at last losses of packets from who has crashed; what the moves violate.
+SLOTS, SENDS_MADE, SITE_FLAGS, MOVES_START, MOVES, HANDING, LOSSES, SEEN = range(8)
+SITE_COLUMNS = 8  # of 32 bits: then two sites fill a cache line
+
+#: … and of their moves: the site afterwards; the events that monitors observe; what is emitted, plus one, or if it is
+#: more than one packet, minus the outcome, minus one; the action · 2¹⁶ + the slot · 2³ + the kind of move.
+TO_SITE, OBSERVED, EMITS, WHAT = range(4)
+MOVE_COLUMNS = 4  # of 32 bits: then four moves fill a cache line
 
 
-class Tables(NamedTuple):
-    """The local transitions known so far."""
+class LocalTables(NamedTuple):
+    """The local transitions known so far, from which the moves of sites are made."""
 
-    #: sends made; flags; least renaming; own outcomes: where, how many or -1; the rules that refused sends exercise
+    #: sends made; flags; the process in the tables; own outcomes: where, how many or -1; the rules that refused sends
+    #: exercise
     cells: Any
-    cell_renamed: Any  #: [cell · frames + frame]
     source: Any  #: of each packet: how far before its destination its source is
-    packet_renamed: Any
     arrivals: Any  #: (cell, packet) → start of the outcomes · 2²¹ + how many · 2 + is it accepted
     outcomes: Any  #: see above; the events that monitors observe are numbered as seen from process 0 of the tables
     emitted: Any  #: packet · 16 + how far its destination is
+    cell_renamed: Any  #: [cell · frames + frame]
+    packet_renamed: Any
+    frames: int
+
+
+class Orbits(NamedTuple):
+    """How sites are renamed."""
+
+    frames: int  #: the renamings that leave process 0 in place; one without symmetry reduction
+    bits: int  #: those of the number of a site that give its renaming
+    then: Any  #: [renaming, renaming]: the one after the other
+    inverse: Any
+    same: Any  #: [orbit, renaming]: the first that gives the same site
+
+
+class Tables(NamedTuple):
+    """The sites and moves known so far."""
+
+    sites: Any
+    seen: Any  #: sets of properties broken or reached by the moves of a site, and by those that hand over a message
+    moves: Any
+    sent_to: Any  #: (site, packet) → the site with it · 2¹⁶ + the place of its slot
+    outcomes: Any  #: as in `LocalTables`
+    emitted: Any
     code_at: Any  #: [code · n + process]: the same, from that process's point of view
+    orbits: Orbits
 
 
 class MonitorStates(NamedTuple):
@@ -155,15 +193,14 @@ class Scratch(NamedTuple):
 
     numbers: Any  #: [row, field]: rows that are looked at together
     after: Any
+    base: Any
     best: Any
     trial: Any
-    base: Any
     started: Any
     limit: Any
-    moves: Any  #: [row, move, 4]
-    steps: Any  #: [row, move]
-    listed: Any  #: of each row: slots in use, sends made, moves, what may happen, was an entry missed
-    theirs: Any  #: of each process: the bits of its moves
+    moves: Any  #: [row, move, 3]: the move, the process, the events that monitors observe or the step that they make
+    listed: Any  #: of each row: sends made, moves, flags of the sites, was an entry missed, how many bits may sleep
+    first_slot: Any  #: [row, process]: the bit of its first slot
 
 
 class Buffers(NamedTuple):
@@ -275,6 +312,12 @@ def pack(numbers: Any, layout: Layout, row: Any) -> None:
 
 
 @inlined
+def change(row: Any, layout: Layout, field: int, before: int, after: int) -> None:
+    """Changes a number in a packed row."""
+    row[layout.word[field]] ^= np.uint64(before ^ after) << layout.shift[field]
+
+
+@inlined
 def hash_of(row: Any, layout: Layout) -> np.uint64:
     """A hash of all but the monitor state: nodes with one state are neighbours."""
     h, factor = _0, _GOLDEN
@@ -286,8 +329,15 @@ def hash_of(row: Any, layout: Layout) -> np.uint64:
 
 
 @inlined
+def at_distance(p: int, emitted: int, n: int) -> int:
+    """The process to which something is emitted by process p."""
+    q = p + (emitted & DISTANCE)
+    return q - n if q >= n else q
+
+
+@inlined
 def owner_of(numbers: Any, n: int, owners: int) -> int:
-    """The owner of a row: determined by the cells, so that it does not depend on the layout."""
+    """The owner of a row: determined by the sites, so that it does not depend on the layout."""
     h = _0
     for p in range(n):
         h = h * MIX + np.uint64(numbers[1 + p])

@@ -11,12 +11,10 @@ WORD = 64
 
 
 class Shape(NamedTuple):
-    """The inputs of the layout of rows: slots for packets, and bounds of the numbers in a row."""
+    """The inputs of the layout of rows: bounds of the numbers in a row."""
 
-    slots: int
     monitor_states: int
-    cells: int
-    packets: int
+    sites: int
 
     def joined(self, other: "Shape") -> "Shape":
         """The least shape with room for both."""
@@ -24,8 +22,7 @@ class Shape(NamedTuple):
 
     def layout(self, n: int) -> kernels.Layout:
         """The narrowest rows for n processes. A field never straddles two words."""
-        packet = _bits((self.packets << kernels.PROCESS_BITS + 1) + 1)
-        widths = [_bits(self.monitor_states), *[_bits(self.cells)] * n, *[packet] * self.slots]
+        widths = [_bits(self.monitor_states), *[_bits(self.sites)] * n]
         words, shifts = _placed(widths)
         count = max(words) + 1
         monitor_state_bits = np.zeros(count, np.uint64)
@@ -36,7 +33,6 @@ class Shape(NamedTuple):
             np.array([(1 << width) - 1 for width in widths], np.uint64),
             monitor_state_bits,
             count,
-            self.slots,
         )
 
 

@@ -115,17 +115,7 @@ class LevelSearch:
             symmetric=self.reduces,
             may_crash=self._may_crash,
         )
-        self.system = kernels.SearchConstants(
-            self.n,
-            self._channel,
-            workload.messages if workload.takes_anything else 1 << 40,
-            workload.takes_anything,
-            False,
-            np.array(self.tables.renamings.permutations, np.int64),
-            np.array(self.tables.renamings.frame, np.int64),
-            len(self.tables.frames),
-            -1 if self._may_crash is None else self._may_crash,
-        )
+        self.system = self.tables.constants
 
     @property
     def commutes(self) -> bool:
@@ -279,7 +269,7 @@ class LevelSearch:
         for cell in self.tables.initial:
             self._see(self.tables.seen(cell), 0)
         numbers = np.zeros(len(layout.word), np.int64)
-        numbers[1 : 1 + self.n] = self.tables.initial
+        numbers[1:] = self.tables.initial_sites
         row = np.zeros((1, layout.words), np.uint64)
         kernels.pack(numbers, layout, row[0])
         return row
@@ -335,15 +325,14 @@ class LevelSearch:
 
     # -- for its engine ------------------------------------------------------------------------------------------------
 
-    def shape_of(self, slots: int) -> Shape:
+    def shape_of(self) -> Shape:
         """A shape for twice as many numbers as exist."""
-        return Shape(slots, 2 * len(self.monitor_states), 2 * len(self.tables.cells), 2 * len(self.tables.packets))
+        return Shape(2 * len(self.monitor_states), 2 * len(self.tables.sites))
 
     def sizes(self) -> Sizes:
         """The sizes of the tables, as workers need them."""
-        tables = self.tables
-        numbers = len(self.monitor_states), len(tables.cells), len(tables.packets), len(tables.actions)
-        return Sizes(*numbers, tables.most_own, tables.most_of_arrival, tables.most_emitted)
+        sites = self.tables.sites
+        return Sizes(len(self.monitor_states), len(sites), len(self.tables.actions), sites.most_moves)
 
     def owners_of(self, rows: Any, layout: kernels.Layout) -> Any:
         """The owner of each row, one of the workers."""
@@ -370,8 +359,9 @@ class LevelSearch:
             name = self.tables.actions[number]
             result.actions[name] = result.actions.get(name, 0) + count
 
-    def add_blocked(self, cells: Sequence[int]) -> None:
-        """Adds the waits of the applications where a program ends unfinished, in these cells."""
+    def add_blocked(self, sites: Sequence[int]) -> None:
+        """Adds the waits of the applications where a program ends unfinished, at these sites."""
+        cells = [self.tables.sites.cell_of(site) for site in sites]
         _, locals_, positions = zip(*(self.tables.cells[cell] for cell in cells), strict=True)
         crashed = locals_.index(CRASHED) if CRASHED in locals_ else None
         position = tuple(map(sum, zip(*positions, strict=True)))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiled import compiled, inlined
-from .kernels import LOW, MIX, shift_of, spread
+from .pool import Pool
 
 HAND, SEND, DELIVER = range(3)
 #: The kinds of events that these monitors heed.
@@ -23,7 +23,6 @@ HEEDED = (HAND, SEND, DELIVER)
 _0 = np.uint64(0)
 _1 = np.uint64(1)
 _63 = np.uint64(63)
-_32 = np.uint64(32)
 
 
 class Universe(NamedTuple):
@@ -47,15 +46,6 @@ class Universe(NamedTuple):
     order: int = 0
     broken: int = 0
     rows: Any = np.zeros((2, 1), np.int64)
-
-
-class Pool(NamedTuple):
-    """The monitor states known so far."""
-
-    content: Any
-    offset: Any  #: of each monitor state: where it starts; one more at the end
-    table: Any  #: hash table: number of the monitor state, plus one
-    owed: Any
 
 
 @inlined
@@ -99,80 +89,49 @@ def insert_entry(content: Any, place: int, end: int, size: int, m: int) -> None:
 
 
 @compiled
-def number_of(start: int, end: int, pool: Pool, known: int) -> int:
-    """The number of the monitor state at the end of the pool, which is `known` if it is a new one."""
+def note_owed(begin: int, end: int, pool: Pool, universe: Universe, all_owed: Any) -> None:
+    """Records `kernels.MonitorStates.owed` for monitor states."""
     content = pool.content
-    h, factor = _0, MIX
-    for k in range(start, end):
-        h += (content[k] ^ content[k] >> _32) * factor
-        factor += MIX + MIX
-    h = spread(h)
-    mask, shift = np.uint64(pool.table.shape[0] - 1), shift_of(pool.table)
-    place = h >> shift
-    while pool.table[place]:
-        entry = pool.table[place]
-        if entry & ~LOW == h & ~LOW:
-            at = np.int64(entry & LOW) - 1
-            begin = pool.offset[at]
-            if pool.offset[at + 1] - begin == end - start:
-                same = True
-                for k in range(end - start):
-                    if content[begin + k] != content[start + k]:
-                        same = False
-                        break
-                if same:
-                    return at
-        place = (place + _1) & mask
-    pool.table[place] = h & ~LOW | np.uint64(known + 1)
-    pool.offset[known + 1] = end
-    return known
-
-
-@compiled
-def note_owed(start: int, pool: Pool, monitor_state: int, universe: Universe) -> None:
-    """Records `kernels.MonitorStates.owed`."""
-    content = pool.content
-    owed = 0
-    for p in range(universe.n):
-        for w in range(universe.words):
-            copies = content[start + w] & universe.to_receiver[p, w]
-            if copies:
-                owed |= 1 << p
-            if copies & universe.survivors[w]:
-                owed |= 1 << (16 + p)
-    for w in range(universe.message_words):
-        unsent, m = content[start + universe.words + w], 64 * w
-        while unsent:
-            if unsent & _1:
-                owed |= 1 << (32 + universe.sender[m])
-            unsent, m = unsent >> _1, m + 1
-    pool.owed[monitor_state] = owed
+    for monitor_state in range(begin, end):
+        start, owed = pool.offset[monitor_state], 0
+        for p in range(universe.n):
+            for w in range(universe.words):
+                copies = content[start + w] & universe.to_receiver[p, w]
+                if copies:
+                    owed |= 1 << p
+                if copies & universe.survivors[w]:
+                    owed |= 1 << (16 + p)
+        for w in range(universe.message_words):
+            unsent, m = content[start + universe.words + w], 64 * w
+            while unsent:
+                if unsent & _1:
+                    owed |= 1 << (32 + universe.sender[m])
+                unsent, m = unsent >> _1, m + 1
+        all_owed[monitor_state] = owed
 
 
 @compiled
 def observe(
-    keys: Any, values: Any, pool: Pool, known: int, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
-) -> int:
-    """For each key (monitor state · 2³² + code) the value monitor state afterwards · 2¹⁶ + properties broken, or -1 if
-    that is unsupported here; returns how many monitor states are known then. There must be room for one more each.
+    keys: Any, broken_by: Any, pool: Pool, out: Pool, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
+) -> None:
+    """For each key (monitor state · 2³² + code) the monitor state afterwards, and the properties broken, or -1 if that
+    is unsupported here.
 
     A code is a stretch of (kind, process, message): ``starts[code]`` to ``starts[code + 1]``.
     """
     n, words, message_words = universe.n, universe.words, universe.message_words
-    content = pool.content
+    content = out.content
     head = 2 * words + message_words + n * words
     size = words + 1
     for k in range(keys.shape[0]):
-        key = keys[k]
-        monitor_state = np.int64(key >> np.uint64(32))
-        code = np.int64(key & np.uint64(0xFFFFFFFF))
+        monitor_state = np.int64(keys[k] >> np.uint64(32))
+        code = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
         broken = 0
         unforeseen = False
-        start = pool.offset[known]
-        end = start + pool.offset[monitor_state + 1] - pool.offset[monitor_state]
-        begin = pool.offset[monitor_state]
+        start, begin = out.offset[k], pool.offset[monitor_state]
+        end = start + pool.offset[monitor_state + 1] - begin
         for w in range(end - start):
-            content[start + w] = content[begin + w]
+            content[start + w] = pool.content[begin + w]
         owed = content[start : start + words]
         unsent = content[start + words : start + words + message_words]
         undelivered = content[start + words + message_words : start + 2 * words + message_words]
@@ -240,61 +199,48 @@ def observe(
                     content[pasts + q * words + w] &= undelivered[w]
                 for at in range(start + head, end, size):
                     content[at + 1 + w] &= undelivered[w]
-        if unforeseen:
-            values[k] = -1
-            continue
-        after = number_of(start, end, pool, known)
-        if after == known:
-            note_owed(start, pool, known, universe)
-            known += 1
-        values[k] = (after << 16) | broken
-    return known
+        broken_by[k] = -1 if unforeseen else broken
+        out.offset[k + 1] = end
 
 
 @compiled
 def rename(
-    keys: Any, values: Any, pool: Pool, known: int, universe: Universe, images: Any, copies: Any, messages: Any
-) -> int:
-    """For each key (monitor state · 2³² + renaming) the renamed monitor state; returns how many are known then."""
+    keys: Any, _broken_by: Any, pool: Pool, out: Pool, universe: Universe, images: Any, copies: Any, messages: Any
+) -> None:
+    """For each key (monitor state · 2³² + renaming) the renamed monitor state."""
     n, words, message_words = universe.n, universe.words, universe.message_words
-    content = pool.content
+    before, content = pool.content, out.content
     head = 2 * words + message_words + n * words
     size = words + 1
     for k in range(keys.shape[0]):
-        key = keys[k]
-        monitor_state = np.int64(key >> np.uint64(32))
-        q = np.int64(key & np.uint64(0xFFFFFFFF))
-        start, begin = pool.offset[known], pool.offset[monitor_state]
+        monitor_state = np.int64(keys[k] >> np.uint64(32))
+        q = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
+        start, begin = out.offset[k], pool.offset[monitor_state]
         end = start + pool.offset[monitor_state + 1] - begin
         for w in range(start, end):
             content[w] = _0
         for m in range(universe.sender.shape[0]):
-            if has(content[begin + words : begin + words + message_words], m):
+            if has(before[begin + words : begin + words + message_words], m):
                 put(content[start + words : start + words + message_words], messages[q, m])
         used = start + head
         for at in range(begin + head, pool.offset[monitor_state + 1], size):
-            m = messages[q, content[at]]
+            m = messages[q, before[at]]
             insert_entry(content, entry_of(content, start + head, used, size, m), used, size, m)
             used += size
         undelivered = begin + words + message_words
         for c in range(universe.receiver.shape[0]):
             to = copies[q, c]
-            if has(content[begin : begin + words], c):
+            if has(before[begin : begin + words], c):
                 put(content[start : start + words], to)
-            if not has(content[undelivered : undelivered + words], c):
+            if not has(before[undelivered : undelivered + words], c):
                 continue  # then it is in no past
             for line in range(n + 1):  # the undelivered copies, then the pasts of the processes
                 old, new = undelivered + line * words, undelivered - begin + start
-                if has(content[old : old + words], c):
+                if has(before[old : old + words], c):
                     new += (images[q, line - 1] + 1) * words if line else 0
                     put(content[new : new + words], to)
             for at in range(begin + head, pool.offset[monitor_state + 1], size):
-                if has(content[at + 1 : at + 1 + words], c):
-                    place = entry_of(content, start + head, used, size, messages[q, content[at]])
+                if has(before[at + 1 : at + 1 + words], c):
+                    place = entry_of(content, start + head, used, size, messages[q, before[at]])
                     put(content[place + 1 : place + 1 + words], to)
-        after = number_of(start, end, pool, known)
-        if after == known:
-            note_owed(start, pool, known, universe)
-            known += 1
-        values[k] = after
-    return known
+        out.offset[k + 1] = end

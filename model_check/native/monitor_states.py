@@ -22,6 +22,7 @@ from crownless.spec.computation import Message
 
 from . import kernels, mask_kernels, point_kernels
 from .columns import Column, Map, distinct
+from .pool import Sequences
 
 #: The number of steps computed at a time, and the words of memory that they may use meanwhile.
 SOME = 1 << 14
@@ -162,36 +163,13 @@ class MaskMonitorStates(MonitorStates):
         self._starts.append(0)
         self.code(())
         self._permuted: tuple[Any, Any, Any] | None = None
-        self._used = 0
-        self._content = np.zeros(1 << 12, np.uint64)
-        self._offset = np.zeros(1 << 8, np.int64)
+        self._sequences = Sequences()
         self._owed = np.zeros(1 << 8, np.int64)
-        self._table = np.zeros(1 << 9, np.uint64)
-        self._make_room(1)
-        mask_kernels.number_of(0, head, self._pool(), 0)
-        self._used = 1
+        self._sequences.room(1, head).offset[1] = head
+        self._sequences.numbers(1)
 
     def __len__(self) -> int:
-        return self._used
-
-    def _pool(self) -> mask_kernels.Pool:
-        return mask_kernels.Pool(self._content, self._offset, self._table, self._owed)
-
-    def _make_room(self, more: int) -> None:
-        needed = int(self._offset[self._used]) + more * self._most_words
-        if needed > len(self._content):
-            self._content.resize(max(needed, len(self._content) * 5 // 4), refcheck=False)
-        if self._used + more + 1 > len(self._offset):
-            size = max(self._used + more + 1, 2 * len(self._offset))
-            self._offset.resize(size, refcheck=False)
-            owed, self._owed = self._owed, np.zeros(size, np.int64)  # others may be reading the old one
-            self._owed[: len(owed)] = owed
-        size = len(self._table)
-        while 2 * (self._used + more) > size:
-            size *= 2
-        if size > len(self._table):
-            before, self._table = self._table, np.zeros(size, np.uint64)
-            kernels.rehash(before, self._table)
+        return len(self._sequences)
 
     def code(self, events: StepEvents) -> int:
         for kind, process, message in events:
@@ -224,16 +202,22 @@ class MaskMonitorStates(MonitorStates):
             self._permuted = images, np.array(copies, np.int64), np.array(messages, np.int64)
         self._enter(self.renamed, keys, self._kernels.rename, *self._permuted)
 
-    def _enter(self, table: Map, keys: Any, kernel: Callable[..., int], *arguments: Any) -> None:
+    def _enter(self, table: Map, keys: Any, kernel: Callable[..., None], *arguments: Any) -> None:
         """Enters the values that the kernel gives for the keys."""
         for start in range(0, len(keys), self._some):
             some = keys[start : start + self._some]
-            values = np.zeros(len(some), np.int64)
-            self._make_room(len(some))
-            self._used = int(kernel(some, values, self._pool(), self._used, self._universe, *arguments))
-            if (values < 0).any():
+            broken, known = np.zeros(len(some), np.int64), len(self)
+            room = self._sequences.room(self._some, self._most_words)
+            kernel(some, broken, self._sequences.pool, room, self._universe, *arguments)
+            if (broken < 0).any():
                 raise Unforeseen
-            table.enter(some, values)
+            after = self._sequences.numbers(len(some))
+            if len(self) > len(self._owed):
+                owed, self._owed = self._owed, np.zeros(2 * len(self), np.int64)  # others may be reading the old one
+                self._owed[: len(owed)] = owed
+            if self._kernels is mask_kernels:
+                mask_kernels.note_owed(known, len(self), self._sequences.pool, self._universe, self._owed)
+            table.enter(some, after << 16 | broken if table is self.steps else after)
 
     def owed(self) -> Any:
         return self._owed

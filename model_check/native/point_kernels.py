@@ -16,8 +16,9 @@ from crownless.model_check.system.open_points import HAND, happen
 from crownless.model_check.system.open_points import rename as rename_row
 
 from .compiled import callable_from_kernels, compiled, inlined
-from .mask_kernels import DELIVER, SEND, Pool, Universe, number_of
+from .mask_kernels import DELIVER, SEND, Universe
 from .mask_kernels import HAND as HANDED
+from .pool import Pool
 
 #: The events that these monitors heed, in their order in `mask_kernels`.
 HEEDED = (HANDED, SEND, DELIVER)
@@ -45,18 +46,17 @@ def load(monitor_state: int, pool: Pool, row: Any) -> int:
 
 
 @inlined
-def store(row: Any, length: int, pool: Pool, known: int) -> int:
-    """Writes a row to the end of the pool; returns the number of the monitor state, which is `known` if it is new."""
-    start = pool.offset[known]
+def store(row: Any, length: int, out: Pool, k: int) -> None:
+    """Writes a row as a sequence."""
     for w in range(length):
-        pool.content[start + w] = np.uint64(row[w])
-    return number_of(start, start + length, pool, known)
+        out.content[out.offset[k] + w] = np.uint64(row[w])
+    out.offset[k + 1] = out.offset[k] + length
 
 
 @compiled
 def observe(
-    keys: Any, values: Any, pool: Pool, known: int, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
-) -> int:
+    keys: Any, broken_by: Any, pool: Pool, out: Pool, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
+) -> None:
     """As `mask_kernels.observe`."""
     row = universe.rows[0]
     for k in range(keys.shape[0]):
@@ -83,16 +83,14 @@ def observe(
                 universe.receiver,
                 universe.first,
             )
-        after = store(row, length, pool, known)
-        known += after == known
-        values[k] = (after << 16) | (universe.broken if row[0] < 0 else 0)
-    return known
+        store(row, length, out, k)
+        broken_by[k] = universe.broken if row[0] < 0 else 0
 
 
 @compiled
 def rename(
-    keys: Any, values: Any, pool: Pool, known: int, universe: Universe, images: Any, copies: Any, messages: Any
-) -> int:
+    keys: Any, _broken_by: Any, pool: Pool, out: Pool, universe: Universe, images: Any, copies: Any, messages: Any
+) -> None:
     """As `mask_kernels.rename`."""
     row, renamed = universe.rows[0], universe.rows[1]
     for k in range(keys.shape[0]):
@@ -100,7 +98,4 @@ def rename(
         q = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
         length = load(monitor_state, pool, row)
         rename_row(row, length, universe.n, universe.order, universe.first, images[q], messages[q], copies[q], renamed)
-        after = store(renamed, length, pool, known)
-        known += after == known
-        values[k] = after
-    return known
+        store(renamed, length, out, k)

@@ -1,6 +1,6 @@
 """The search whose rows lie in this process's memory, expanded by threads.
 
-A level's rows lie in one *row set* per worker: a row belongs to the worker that its cells name. In a round, threads
+A level's rows lie in one *row set* per worker: a row belongs to the worker that its sites name. In a round, threads
 take chunks of rows, expand them, and put the successors, unless they are known, into their owners' row sets, one thread
 at a time into each. Meanwhile Python computes the table entries that the previous round missed. Counts do not depend on
 the number of workers.
@@ -55,9 +55,8 @@ class NativeSearch(LevelSearch):
 
     def start(self) -> None:
         """The initial state alone, in the next level's row set."""
-        self._lay_out(self.shape_of(1))
-        self._new_row_sets()
-        self.worker_buffers = [Worker(self.workers, sleeps=self.system.sleeps) for _ in range(self.workers)]
+        self._lay_out(self.shape_of())
+        self._make_buffers()
         self.begins = self.ends = [0] * self.workers
         self._shelve(self.first_row(self.layout), np.ones(1, np.bool_))
 
@@ -75,7 +74,7 @@ class NativeSearch(LevelSearch):
         if not self.keep:
             self.now, self.next = self.next, self.now
             self.shape, self.layout = self.shape_after, self.layout_after
-            self.shape_after = self.shape_of(self.layout.slots)
+            self.shape_after = self.shape_of()
             self.layout_after = self.shape_after.layout(self.n)
             for level, following in zip(self.now, self.next, strict=True):
                 following.table, level.table = level.table, NO_TABLE  # a level that is expanded is not searched
@@ -89,12 +88,13 @@ class NativeSearch(LevelSearch):
         if not self.keep:
             self.next = []
 
-    def _new_row_sets(self) -> None:
+    def _make_buffers(self) -> None:
         def row_sets() -> list[RowSet]:
             return [RowSet(self.layout.words, sleeps=self.system.sleeps) for _ in range(self.workers)]
 
         self.next = row_sets()
         self.now = self.next if self.keep else row_sets()
+        self.worker_buffers = [Worker(self.workers, sleeps=self.system.sleeps) for _ in range(self.workers)]
 
     def _shelve(self, rows: Any, is_new: Any) -> None:
         """Puts rows, all different, into their owners' row sets."""
@@ -117,7 +117,7 @@ class NativeSearch(LevelSearch):
     def restore_rows(self, rows: Any, arrays: Mapping[str, Any]) -> None:
         shape, parts = rows
         self._lay_out(Shape(*shape))
-        self._new_row_sets()
+        self._make_buffers()
         for w in range(parts):
             earlier = arrays[f"earlier-{w}"]
             self._shelve(earlier, np.zeros(len(earlier), np.bool_))
@@ -218,8 +218,8 @@ class NativeSearch(LevelSearch):
             again = found.again[: found.used[1]]
             self._waiting[owner].append(numbers[again] if self.keep else again.copy())
             self._missed.append(found.misses[: found.used[0]].copy())
-            for cells in worker.blocked_cells(rows, self.layout, self.n):
-                self.add_blocked(cells)
+            for sites in worker.blocked_sites(rows, self.layout, self.n):
+                self.add_blocked(sites)
             for other in range(self.workers):
                 self._take_in(worker, (w + other) % self.workers)
             worker.empty()
@@ -231,8 +231,7 @@ class NativeSearch(LevelSearch):
             self.next[owner].insert(worker.found_for(owner), self.layout_after, level_start, worker.tallies)
 
     def make_room(self, worker: Worker) -> None:
-        slots = max(self.layout.slots, self.layout_after.slots)
-        worker.make_room(self.n, slots, self.layout_after.words, self.sizes())
+        worker.make_room(self.n, self.layout_after.words, self.sizes())
 
     def space(self) -> kernels.Space:
         """The tables as they are now."""
@@ -240,9 +239,9 @@ class NativeSearch(LevelSearch):
         return kernels.Space(self.layout, self.layout_after, self.system, tables, monitor_states)
 
     def _widen(self) -> None:
-        """Changes the layout of the next rows to one slot more."""
+        """Widens the layout of the next rows, for the numbers that there are now."""
         before = self.layout_after
-        self.shape_after = self.shape_of(before.slots + 1)
+        self.shape_after = self.shape_of()
         self.layout_after = self.shape_after.layout(self.n)
         for row_set in self.next:
             row_set.repack(before, self.layout_after)

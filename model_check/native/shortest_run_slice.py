@@ -99,7 +99,7 @@ class ShortestRuns:
             if worker.narrow:
                 # The rows beyond the last level are not laid out, since they are not used.
                 assert beyond is None
-                search.layout_after = search.shape_of(search.layout_after.slots + 1).layout(search.n)
+                search.layout_after = search.shape_of().layout(search.n)
             todo = np.concatenate([found.again[: found.used[1]], some[worker.place :], todo])
             misses = distinct(found.misses[: found.used[0]])
             if beyond is not None:
@@ -120,26 +120,16 @@ class ShortestRuns:
             return True
         layout, row_set = self._row_sets[depth]
         search, tables, n = self.search, self.search.tables, self.search.n
-        position = system.position(state)
-        cells = [tables.known_cell(i, local, position) for i, local in enumerate(system.local_states(state))]
-        packets = []
-        for packet, marked in system.flight(state):
-            number = tables.known_packet(packet)
-            if number < 0:
-                return False
-            packets.append((((number << kernels.PROCESS_BITS) | packet.destination) << 1 | marked) + 1)
-        if min(cells) < 0 or len(packets) > layout.slots:
+        position, flight = system.position(state), system.flight(state)
+        numbers = np.zeros(1 + n, np.int64)
+        for p, local in enumerate(system.local_states(state)):
+            packets = [(packet, marked) for packet, marked in flight if packet.destination == p]
+            numbers[1 + p] = tables.known_site(p, local, position, packets)
+        if numbers.min() < 0:
             return False
-        numbers = np.zeros(len(layout.word) + 2, np.int64)
-        numbers[1 : 1 + n] = cells
-        numbers[1 + n : 1 + n + len(packets)] = packets
-        first, fields = 1 + n, len(layout.word)
-        moves.sort_slots(numbers, first, len(packets), search.system.channel, n, tables.arrays().source)
         if search.system.permutations.shape[0] > 1:
-            best, trial = np.zeros_like(numbers), np.zeros_like(numbers)
-            search.layout = search.layout_after = layout
-            moves.canonical(numbers, fields, search.space(), best, trial)
-        if any(int(number) > int(mask) for number, mask in zip(numbers, layout.mask, strict=False)):
+            moves.canonical(numbers, search.space(), np.zeros_like(numbers), np.zeros_like(numbers))
+        if any(int(number) > int(mask) for number, mask in zip(numbers, layout.mask, strict=True)):
             return False
         row = np.zeros((1, layout.words), np.uint64)
         kernels.pack(numbers, layout, row[0])

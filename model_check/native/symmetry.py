@@ -53,8 +53,9 @@ class Renamings:
         #: The renamings that leave process 0 in place, and for each: given the images under all, the images of its own.
         self.fixing_0 = [Renaming(image) for image in fixing_0]
         number = {image: k for k, image in enumerate(fixing_0)}
-        after = [[number[tuple(b[k] for k in a)] for b in fixing_0] for a in fixing_0]
-        self.composed: list[Any] = [itemgetter(*numbers) for numbers in after] if len(after) > 1 else [tuple]
+        #: [one, other]: the one after the other.
+        self.then = [[number[tuple(b[k] for k in a)] for b in fixing_0] for a in fixing_0]
+        self.composed: list[Any] = [itemgetter(*numbers) for numbers in self.then] if len(fixing_0) > 1 else [tuple]
 
         def frames_of(image: tuple[int, ...]) -> list[int]:
             """For each process the renaming, one that leaves process 0 in place, of its cells and packets."""

@@ -25,6 +25,7 @@ from . import kernels
 from .columns import Column, Map, distinct
 from .monitor_states import MonitorStates
 from .ranks import Ranks
+from .sites import Sites
 from .symmetry import Alike, NotSymmetric, Renamings
 
 #: Where an action is the channel's own, or waiting: they come first among the names of actions.
@@ -69,6 +70,18 @@ class Tables:
         self._shifts, self.frames = renamings.shifts, renamings.fixing_0
         self._frames_at = np.array(renamings.frame_fixing_0)
         self._images_of = np.array([renaming.image for renaming in self.frames])
+        self.constants = kernels.SearchConstants(
+            n,
+            channel,
+            workload.messages if workload.takes_anything else 1 << 40,
+            workload.takes_anything,
+            self._takes_own_steps or may_crash is not None,
+            False,
+            np.array(renamings.permutations, np.int64),
+            np.array(renamings.frame, np.int64),
+            -1 if may_crash is None else may_crash,
+        )
+        self.sites = Sites(channel, renamings.then if symmetric else [[0]])
         self.cells: list[tuple[int, Any, Position]] = []
         self.packets: list[Packet] = []
         #: The common values of processes that share the tables, and whether they share them.
@@ -87,9 +100,6 @@ class Tables:
         self._cells = Column(kernels.CELL_COLUMNS)
         self._outcomes = Column(kernels.OUTCOME_COLUMNS, np.int32)
         self._seen: list[int] = []
-        #: What is known since `arrays`: own outcomes, as `_fill_own` returns them, and entries of `arrivals`.
-        self._own: list[Any] = []
-        self._arrived: list[tuple[Any, Any]] = []
         #: By the kind of miss: what was computed, by the least of its renamings.
         self._known: dict[int, set[int]] = {kernels.MISS_OWN: set(), kernels.MISS_ARRIVAL: set()}
         self.cell_renamed, self.packet_renamed, self.code_renamed = Column(), Column(), Column()
@@ -100,8 +110,8 @@ class Tables:
         self.code_renamed.extend([0] * len(self.frames))
         #: The computed misses, in order: they determine all numbers.
         self.log: list[Any] = []
-        #: The maximum numbers of internal outcomes of a cell, of outcomes of an arrival, and of packets in a step.
-        self.most_own = self.most_of_arrival = self.most_emitted = 0
+        #: The maximum numbers of internal outcomes of a cell, and of outcomes of an arrival.
+        self._most_own = self._most_of_arrival = 0
         start = workload.start()
         locals_ = [self.calls.initial(i) for i in range(n)]
         if self.alike is not None:
@@ -111,6 +121,7 @@ class Tables:
             self.initial = [self.cell(i, local, start) for i, local in enumerate(locals_)]
         for cell in self.initial:
             self.ranks.start(cell)
+        self.initial_sites = [self.sites.number(cell, (), self._local()) for cell in self.initial]
 
     # -- numbering -----------------------------------------------------------------------------------------------------
 
@@ -154,7 +165,7 @@ class Tables:
         self._seen.append(seen)
         if self._seen[orbit] != seen:
             raise NotSymmetric("what it says of a local state of P1 depends on the names of the others")
-        self._cells.append([made, flags, orbit, 0, -1, 0])
+        self._cells.append([made, flags, process, 0, -1, 0])
         if self.alike is not None and orbit == number:
             self.alike.new_cell(local, seen)
         return number
@@ -193,20 +204,24 @@ class Tables:
             assert image * len(row) == len(renamed), "images are numbered one after the other"
             renamed.extend(row)
 
-    def known_cell(self, process: int, local: Any, position: Position) -> int:
-        """The number of a process's cell, given as in `system.System`; -1 if it has not occurred."""
+    def known_site(self, process: int, local: Any, position: Position, packets: Iterable[tuple[Packet, bool]]) -> int:
+        """The number of a process's site, given as in `system.System`, in order, with the marks of the packets in
+        flight to it; -1 if its cell or a packet has not occurred.
+        """
+        shift = self._shifts[-process] if self.alike is not None else None
         position = self.workload.alone(position, process)
-        if self.alike is not None and process:
+        if shift is not None:
             assert isinstance(self.workload, Free)
-            local = self.calls.renamed(local, self._shifts[-process])
-            position = self.workload.renamed(position, self._shifts[-process])
-        return self._cell_numbers.get(self._key(0 if self.shared else process, local, position), -1)
-
-    def known_packet(self, packet: Packet) -> int:
-        """The number of a packet, likewise."""
-        if self.alike is not None and packet.destination:
-            packet = self.calls.renamed_packet(packet, self._shifts[-packet.destination])
-        return self._packet_numbers.get(self.calls.key_of_packet(packet), -1)
+            local, position = self.calls.renamed(local, shift), self.workload.renamed(position, shift)
+        cell = self._cell_numbers.get(self._key(0 if self.shared else process, local, position), -1)
+        slots = []
+        for packet, marked in packets:
+            seen = packet if shift is None else self.calls.renamed_packet(packet, shift)
+            number = self._packet_numbers.get(self.calls.key_of_packet(seen), -1)
+            if number < 0:
+                return -1
+            slots.append(number << 1 | marked)
+        return -1 if cell < 0 else self.sites.number(cell, slots, self._local())
 
     def packet(self, packet: Packet) -> int:
         """The number of a packet, as held in the tables."""
@@ -263,13 +278,24 @@ class Tables:
         self.log.append(misses)
         kinds = misses >> np.uint64(62)
         keys = misses & np.uint64((1 << 62) - 1)
+        self.sites.send_to(keys[kinds == kernels.MISS_SENT_TO], self._local())
+        listed = keys[kinds == kernels.MISS_MOVES]
+        self.sites.list_moves(listed, self.constants, self._local, self._fill_local, self._most_moves)
+        self.monitor_states.fill(keys[kinds == kernels.MISS_MONITOR_STATE])
+        self.monitor_states.rename(keys[kinds == kernels.MISS_RENAMED_MONITOR_STATE], self.renamings.all)
+
+    def _most_moves(self, slots: int) -> int:
+        return self._most_own + slots * (self._most_of_arrival + 3)
+
+    def _fill_local(self, misses: Any) -> None:
+        """Computes missing local transitions."""
+        kinds = misses >> np.uint64(62)
+        keys = misses & np.uint64((1 << 62) - 1)
         outcomes, emitted = len(self._outcomes), len(self.emitted)
         own = [self._fill_own(key >> 32) for key in self._least(keys[kinds == kernels.MISS_OWN], kernels.MISS_OWN)]
         arrivals = self._least(keys[kinds == kernels.MISS_ARRIVAL], kernels.MISS_ARRIVAL)
         values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in arrivals]
         self._enter(outcomes, emitted, own, arrivals, values)
-        self.monitor_states.fill(keys[kinds == kernels.MISS_MONITOR_STATE])
-        self.monitor_states.rename(keys[kinds == kernels.MISS_RENAMED_MONITOR_STATE], self.renamings.all)
 
     def _renamed_keys(self, keys: Any, kind: int) -> Any:
         """[key, frame]: the keys (cell · 2³² + packet), in each renaming that leaves process 0 in place."""
@@ -296,12 +322,13 @@ class Tables:
         if own:
             cells, own_starts, counts, refused = np.array(own).T[:, :, np.newaxis]
             renamed = self._renamed_keys(cells[:, 0] << 32, kernels.MISS_OWN) >> 32
-            self._own.append(np.stack(np.broadcast_arrays(renamed, own_starts + starts, counts, refused), axis=-1))
+            filled = np.stack(np.broadcast_arrays(own_starts + starts, counts, refused), axis=-1)
+            self._cells[renamed, kernels.OWN_START :] = filled
         if arrivals:
             renamed = self._renamed_keys(np.array(arrivals), kernels.MISS_ARRIVAL)
             entries = np.array(values)[:, np.newaxis] + (starts << 21)
-            self._arrived.append((renamed.ravel().astype(np.uint64), entries.ravel()))
-        packets, to = emitted >> kernels.PROCESS_BITS, emitted & kernels.PROCESS
+            self.arrivals.enter(renamed.ravel().astype(np.uint64), entries.ravel())
+        packets, to = emitted >> kernels.DISTANCE_BITS, emitted & kernels.DISTANCE
         for frame in frames[1:]:
             after = outcomes.copy()
             after[:, kernels.TO_CELL] = self.cell_renamed.array[outcomes[:, kernels.TO_CELL] * len(frames) + frame]
@@ -310,7 +337,7 @@ class Tables:
             self._outcomes.add(after)
             of_packet = self._frames_at[frame, to]
             images = self.packet_renamed.array[packets * len(frames) + of_packet]
-            self.emitted.add(images << kernels.PROCESS_BITS | self._images_of[frame, to])
+            self.emitted.add(images << kernels.DISTANCE_BITS | self._images_of[frame, to])
 
     def _fill_own(self, cell: int) -> tuple[int, int, int, int]:
         """Computes a cell's own outcomes; returns it, their start and number, the rules that refused sends exercise."""
@@ -346,7 +373,7 @@ class Tables:
             self._outcomes.append(
                 [after, kernels.CRASHES, 0, self._actions.number("crash"), len(self.emitted), 0, 0, 0]
             )
-        self.most_own = max(self.most_own, len(self._outcomes) - start)
+        self._most_own = max(self._most_own, len(self._outcomes) - start)
         if alike is not None:
             alike.own(local, sends, internal, given)
         return cell, start, len(self._outcomes) - start, refused
@@ -374,7 +401,7 @@ class Tables:
         count = len(self._outcomes) - start
         if self._channel == kernels.FIFO and not count:
             self._waits = True
-        self.most_of_arrival = max(self.most_of_arrival, count)
+        self._most_of_arrival = max(self._most_of_arrival, count)
         return start << 21 | count << 1 | accepted
 
     def _outcome(
@@ -413,35 +440,27 @@ class Tables:
         code = self._code(process, step.events if hands is None else (("hand", hands), *step.events))
         parts = (seen & (1 << kernels.LOW_BITS) - 1, seen >> kernels.LOW_BITS)
         self._outcomes.append([after, flags, code, self._actions.number(name), len(self.emitted), len(emitted), *parts])
-        self.emitted.extend([number << kernels.PROCESS_BITS | (to - process) % self.n for number, to in emitted])
-        self.most_emitted = max(self.most_emitted, len(emitted))
+        self.emitted.extend([number << kernels.DISTANCE_BITS | (to - process) % self.n for number, to in emitted])
 
     def _exercised_by(self, transition: Transition) -> int:
         """The rules that count once this transition is taken, as bits."""
         return sum([self._rules[rule] for rule in self.exercised.by(transition)])
 
-    def arrays(self) -> kernels.Tables:
-        """The tables in the form that kernels read; later entries do not change these."""
-        cells = self._cells.array
-        if self._own:
-            filled = np.concatenate([own.reshape(-1, 4) for own in self._own])
-            cells[filled[:, 0], kernels.OWN_START] = filled[:, 1]
-            cells[filled[:, 0], kernels.REFUSED] = filled[:, 3]
-            cells[filled[:, 0], kernels.OWN_COUNT] = filled[:, 2]
-            self._own.clear()
-        for keys, values in self._arrived:
-            self.arrivals.enter(keys, values)
-        self._arrived.clear()
-        return kernels.Tables(
-            cells,
-            self.cell_renamed.array,
+    def _local(self) -> kernels.LocalTables:
+        return kernels.LocalTables(
+            self._cells.array,
             self.source.array,
-            self.packet_renamed.array,
             self.arrivals.table,
             self._outcomes.array,
             self.emitted.array,
-            self.code_at.array,
+            self.cell_renamed.array,
+            self.packet_renamed.array,
+            len(self.frames),
         )
+
+    def arrays(self) -> kernels.Tables:
+        """The tables in the form that kernels read; later entries do not change these."""
+        return self.sites.arrays(self._outcomes.array, self.emitted.array, self.code_at.array)
 
     @property
     def graded(self) -> bool:
@@ -459,7 +478,8 @@ class Tables:
 
     def sizes(self) -> list[int]:
         """The count of numbers of each kind: the same for tables filled by the same code in the same order."""
-        return [len(self.cells), len(self.packets), len(self._outcomes), len(self._codes), len(self.monitor_states)]
+        kinds = self.cells, self.packets, self.sites, self._outcomes, self._codes, self.monitor_states
+        return [len(kind) for kind in kinds]
 
     def seen(self, cell: int) -> int:
         """The properties that a cell violates, and the witnesses that it satisfies, as bits."""

@@ -21,17 +21,12 @@ def _apart(count: int, dtype: Any = np.int64) -> Any:
 
 
 class Sizes(NamedTuple):
-    """The count of numbers in the tables, and maxima: of a process's internal steps, of steps per arrival, and of
-    packets that one step puts on the channel.
-    """
+    """The count of numbers in the tables, and the maximum number of moves of a site."""
 
     monitor_states: int
-    cells: int
-    packets: int
+    sites: int
     actions: int
-    most_own: int
-    most_of_arrival: int
-    most_emitted: int
+    most_moves: int
 
 
 class Worker:
@@ -61,33 +56,30 @@ class Worker:
             marks=np.zeros((0, 2), np.int64),
             used=_apart(4),
         )
-        self._room: tuple[int, ...] = ()
+        self._room: tuple[Any, ...] = ()
 
-    def make_room(self, n: int, slots: int, words: int, sizes: Sizes) -> None:
-        """Room for rows of n processes with this many slots and words, and for the moves of one row."""
-        actions = sizes.actions
-        fields = 2 + n + slots + sizes.most_emitted + 2
-        moves = n * sizes.most_own + slots * (sizes.most_of_arrival + 3) + 1
-        room = (fields, words, moves, actions, self.outbox_rows)
+    def make_room(self, n: int, words: int, sizes: Sizes) -> None:
+        """Room for rows of n processes with this many words, and for the moves of one row."""
+        room = (words, sizes, self.outbox_rows)
         if room == self._room:
             return
+        if self._room[:1] + self._room[2:] != room[:1] + room[2:]:
+            out = np.zeros((self.owners, self.outbox_rows, words), np.uint64)
+            asleep = np.zeros((self.owners, self.outbox_rows if self.sleeps else 0), np.uint32)
+            self.outbox = kernels.Outbox(out, np.zeros(out.shape[:2], np.uint64), asleep, self.filled)
         self._room = room
-        self.found = self.found._replace(actions=_apart(actions))
-        out = np.zeros((self.owners, self.outbox_rows, words), np.uint64)
-        asleep = np.zeros((self.owners, self.outbox_rows if self.sleeps else 0), np.uint32)
-        self.outbox = kernels.Outbox(out, np.zeros(out.shape[:2], np.uint64), asleep, self.filled)
+        self.found = self.found._replace(actions=_apart(sizes.actions))
         self.scratch = kernels.Scratch(
-            numbers=np.zeros((PREFETCH_BATCH, fields), np.int64),
-            after=_apart(fields),
-            best=_apart(fields),
-            trial=_apart(fields),
+            numbers=np.zeros((PREFETCH_BATCH, n + 1), np.int64),
+            after=_apart(n + 1),
             base=_apart(words, np.uint64),
+            best=_apart(n + 1),
+            trial=_apart(n + 1),
             started=_apart(self.owners),
-            limit=_apart(fields),
-            moves=np.zeros((PREFETCH_BATCH, moves, 4), np.int64),
-            steps=np.zeros((PREFETCH_BATCH, moves), np.int64),
+            limit=_apart(n + 1),
+            moves=np.zeros((PREFETCH_BATCH, n * sizes.most_moves + 1, 3), np.int64),
             listed=np.zeros((PREFETCH_BATCH, 5), np.int64),
-            theirs=_apart(fields),
+            first_slot=np.zeros((PREFETCH_BATCH, n + 1), np.int64),
         )
 
     def expand(self, rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space) -> None:
@@ -102,8 +94,8 @@ class Worker:
         outbox, found = self.outbox, slice(int(self.filled[owner]))
         return Incoming(outbox.rows[owner, found], outbox.hashes[owner, found], outbox.asleep[owner, found])
 
-    def blocked_cells(self, rows: Any, layout: kernels.Layout, n: int) -> Iterator[Any]:
-        """The cells of each of the expanded rows where a program ends unfinished."""
+    def blocked_sites(self, rows: Any, layout: kernels.Layout, n: int) -> Iterator[Any]:
+        """The sites of each of the expanded rows where a program ends unfinished."""
         for r in self.found.blocked[: self.found.used[2]].tolist():
             numbers = np.zeros(len(layout.word), np.int64)
             kernels.unpack(rows[r], layout, numbers)
@@ -116,6 +108,7 @@ class Worker:
 
     def start_again(self) -> None:
         """Empties all, once the findings are added up; doubles arrays that had too little room."""
+        self.recent[:] = kernels.EMPTY
         self.outbox_rows *= 1 + int(self.found.used[3])
         self.narrow = False
         found = self.found

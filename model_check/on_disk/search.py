@@ -1,7 +1,7 @@
 """The native engine's search, with its levels in files.
 
-This process has the tables: only it numbers cells, packets and monitor states, and computes missed entries. A level's
-rows belong to owners, determined by their cells. In each round tasks expand rows of each owner and set aside those that
+This process has the tables: only it numbers sites and monitor states, and computes missed entries. A level's
+rows belong to owners, determined by their sites. In each round tasks expand rows of each owner and set aside those that
 miss an entry (`tasks`); once none is left, the rows found for each owner are merged, compared whole, into its part of
 the next level. So each thread has only one owner's part of a level in memory. `pipeline.exploration` has the tasks run
 by Spark instead of threads.
@@ -99,7 +99,7 @@ class SearchOnDisk(LevelSearch):
 
     def start(self) -> None:
         self.earlier = [[] for _ in range(self.workers)]
-        shape = self.shape_of(1)
+        shape = self.shape_of()
         layout = shape.layout(self.n)
         row = self.first_row(layout)
         whose = self.owners_of(row, layout)
@@ -160,7 +160,7 @@ class SearchOnDisk(LevelSearch):
 
     def expand(self) -> None:
         """Expands in rounds, until no row misses an entry; then merges the rows found."""
-        shape = self.shape_of(max(part.shape.slots for part in self.parts))
+        shape = self.shape_of()
         left = {owner: Left(np.zeros(0, np.int64), 0) for owner, part in enumerate(self.parts) if part.size}
         found: list[Found] = []
         misses: Any = np.zeros(0, np.uint64)
@@ -184,8 +184,8 @@ class SearchOnDisk(LevelSearch):
         """Adds up the results of a round; returns the missed entries."""
         for answer in answers:
             self.add_counts(answer.counts, answer.seen, answer.actions)
-            for cells in answer.waits.tolist():
-                self.add_blocked(cells)
+            for sites in answer.waits.tolist():
+                self.add_blocked(sites)
         return distinct(np.concatenate([answer.misses for answer in answers]))
 
     def _merge(self, found: list[Found], shape: Shape) -> None:

@@ -81,7 +81,7 @@ class ExpandResult(NamedTuple):
     counts: Any
     seen: Any
     actions: Any
-    waits: Any  #: cells of rows where a program ends unfinished, each once
+    waits: Any  #: sites of rows where a program ends unfinished, each once
     found: list[Found]
     shape: Shape
 
@@ -133,13 +133,13 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
         if not len(todo):
             todo = np.arange(fresh, min(fresh + BLOCK, len(rows)))
             fresh += len(todo)
-        worker.make_room(n, max(layout.slots, layout_after.slots), layout_after.words, sizes)
+        worker.make_room(n, layout_after.words, sizes)
         space = kernels.Space(layout, layout_after, task.system, view.tables, view.monitor_states)
         worker.expand(rows, is_new, asleep, todo, space)
         of_worker = worker.found
         missed.append(of_worker.again[: of_worker.used[1]].copy())
         misses.append(distinct(of_worker.misses[: of_worker.used[0]]))
-        waits.extend(cells[np.newaxis] for cells in worker.blocked_cells(rows, layout, n))
+        waits.extend(sites[np.newaxis] for sites in worker.blocked_sites(rows, layout, n))
         counts += of_worker.counts
         seen |= of_worker.seen
         actions += of_worker.actions
@@ -149,7 +149,7 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
         expanded += worker.place
         missing += len(missed[-1])
         if worker.narrow:
-            shape = shape.joined(Shape(shape.slots + 1, *(2 * count for count in sizes[:3])))
+            shape = shape.joined(Shape(2 * sizes.monitor_states, 2 * sizes.sites))
             layout_after = shape.layout(n)
         worker.start_again()
         if missing > MISSES_TO_STOP_AT and missing * STOP_AT_ONE_IN > expanded:

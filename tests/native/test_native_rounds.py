@@ -29,8 +29,8 @@ class Narrow(NativeSearch):
 
     widened = 0
 
-    def shape_of(self, slots: int) -> Shape:
-        return Shape(slots, len(self.monitor_states), len(self.tables.cells), max(1, len(self.tables.packets)))
+    def shape_of(self) -> Shape:
+        return Shape(len(self.monitor_states), len(self.tables.sites))
 
     def _widen(self) -> None:
         self.widened += 1

@@ -116,7 +116,7 @@ def found(tmp_path: Path) -> tasks.Found:
     """Rows found for two owners, written to a file."""
     rows = [np.arange(2 * n, dtype=np.uint64).reshape(n, 2) for n in (3, 2)]
     asleep = [np.arange(n, dtype=np.uint32) for n in (3, 2)]
-    return tasks.write_found(tmp_path, rows, asleep, Shape(6, 2, 2, 1000))
+    return tasks.write_found(tmp_path, rows, asleep, Shape(1 << 30, 1 << 30))
 
 
 def test_rows_found_are_read_as_they_were_written(found: tasks.Found, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_file_of_rows_that_is_cut_short_is_noticed(found: tasks.Found, tmp_pat
 def test_a_full_disk_is_noticed_where_rows_are_written(tmp_path: Path) -> None:
     (tmp_path / "found-0.rows").symlink_to("/dev/full")
     with patch.object(tasks, "uuid4", lambda: Mock(hex="0")), pytest.raises(OSError, match="No space left"):
-        tasks.write_found(tmp_path, [np.zeros((3, 2), np.uint64)], [], Shape(6, 2, 2, 1000))
+        tasks.write_found(tmp_path, [np.zeros((3, 2), np.uint64)], [], Shape(1 << 30, 1 << 30))
 
 
 def test_a_search_that_needs_too_much_memory_on_disk_too_ends(memory_runs_short: list[int]) -> None:

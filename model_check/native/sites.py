@@ -1,0 +1,155 @@
+"""The sites of a search, numbered, and their moves, tabulated."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import kernels, site_kernels
+from .columns import Column, Map, distinct
+from .pool import Pool, Sequences
+
+#: The maximum number of sites looked at at a time.
+SOME = 1 << 12
+
+
+class Sites:
+    """All known sites; see `kernels.Tables`."""
+
+    def __init__(self, channel: int, then: Sequence[Sequence[int]]) -> None:
+        self._channel, self._frames = channel, len(then)
+        self._bits = (self._frames - 1).bit_length()
+        self._then = np.array(then, np.uint16)
+        #: The least sites of the orbits.
+        self._sequences = Sequences()
+        #: The number of words of the longest one.
+        self._longest = 1
+        self._sites = Column(kernels.SITE_COLUMNS, np.int32)
+        #: Of each site: 0, its moves are not listed; 1, without those that hand over a message; 2, with them.
+        self._how = Column(dtype=np.int8)
+        self._seen = np.zeros((0, 2), np.int64)
+        self._same = np.zeros((1 << 10, self._frames), np.uint16)
+        self._moves = Column(kernels.MOVE_COLUMNS, np.int32)
+        self._sent_to = Map()
+        #: The maximum number of moves of a site.
+        self.most_moves = 0
+        #: What is known since `arrays`: sites whose moves were listed, and their lines; entries of `sent_to`.
+        self._listed: list[tuple[Any, Any]] = []
+        self._sent: list[tuple[Any, Any]] = []
+
+    def __len__(self) -> int:
+        """An upper bound of their numbers."""
+        return len(self._sequences) << self._bits
+
+    def cell_of(self, site: int) -> int:
+        """The cell of a site, without symmetry reduction."""
+        content, offset = self._sequences.pool
+        return int(content[int(offset[site])])  # other threads ask, while both may move
+
+    def number(self, cell: int, slots: Sequence[int], local: kernels.LocalTables) -> int:
+        """The number of a site; each queue of slots in its order."""
+        slots = sorted(slots, key=lambda slot: site_kernels.queue_of(slot, self._channel, local.source))
+        room = self._sequences.room(1, 1 + len(slots))
+        room.content[: 1 + len(slots)] = [cell, *slots]
+        room.offset[1] = 1 + len(slots)
+        return int(self._numbers(1, local)[0])
+
+    def _numbers(self, count: int, local: kernels.LocalTables) -> Any:
+        """The numbers of the sites that are in the room; new ones are added to the tables."""
+        known, sequences = len(self._sequences), self._sequences
+        if self._frames == 1 or not count:
+            numbers = sequences.numbers(count)
+        else:
+            some, renamings = sequences.room(0, 0), np.zeros((count, self._frames), np.bool_)
+            some = Pool(some.content[: some.offset[count]].copy(), some.offset[: count + 1].copy())
+            room = sequences.room(count + 1, int(np.diff(some.offset).max()))
+            site_kernels.least(some, count, room, renamings, self._channel, local, self._orbits)
+            numbers = sequences.numbers(count)
+            if len(sequences) > len(self._same):
+                same, self._same = self._same, np.zeros((len(sequences) * 3 // 2, self._frames), np.uint16)
+                self._same[: len(same)] = same
+            site_kernels.place_in_orbits(numbers, known, renamings, self._orbits)
+        if len(sequences) > known:
+            self._add_lines(known, local)
+        return numbers
+
+    @property
+    def _orbits(self) -> kernels.Orbits:
+        inverse = np.argmin(self._then, axis=1).astype(np.uint16)
+        return kernels.Orbits(self._frames, self._bits, self._then, inverse, self._same)
+
+    def _add_lines(self, begin: int, local: kernels.LocalTables) -> None:
+        """Adds the lines of new sites, from this orbit on, to the tables."""
+        end = len(self._sequences)
+        lengths = self._sequences.lengths(begin, end)[:, np.newaxis]
+        self._longest = max(self._longest, int(lengths.max()))
+        cells = self._sequences.firsts(begin, end).astype(np.int64)[:, np.newaxis] * local.frames
+        of_cells = local.cells[local.cell_renamed[cells + np.arange(self._frames)]]
+        facts = np.full((end - begin, 1 << self._bits, kernels.SITE_COLUMNS), -1, np.int32)
+        there = facts[:, : self._frames]
+        there[:, :, kernels.SLOTS] = lengths - 1
+        there[:, :, kernels.SENDS_MADE] = of_cells[:, :, kernels.MADE]
+        there[:, :, kernels.SITE_FLAGS] = of_cells[:, :, kernels.CELL_FLAGS]
+        self._sites.add(facts.reshape(-1, kernels.SITE_COLUMNS))
+        self._how.add(np.zeros((end - begin) << self._bits, np.int8))
+
+    def send_to(self, keys: Any, local: kernels.LocalTables) -> None:
+        """Computes missing sites to which a packet is sent (site · 2³² + packet)."""
+        for start in range(0, len(keys), SOME):
+            some = keys[start : start + SOME]
+            places, room = np.zeros(len(some), np.int64), self._sequences.room(SOME, self._longest + 1)
+            site_kernels.send_to(some, places, self._sequences.pool, room, self._channel, local, self._orbits)
+            self._sent.append((some, self._numbers(len(some), local) << 16 | places))
+
+    def list_moves(
+        self,
+        keys: Any,
+        system: kernels.SearchConstants,
+        local_tables: Callable[[], kernels.LocalTables],
+        fill: Callable[[Any], None],
+        most_moves: Callable[[int], int],
+    ) -> None:
+        """Lists the moves of sites (site · 2³² + 1 if with those that hand over a message). `fill` computes missing
+        entries of the local tables; `most_moves` gives the most moves of a site with so many slots.
+        """
+        numbers, how = (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(1)).astype(np.int8) + 1
+        keys = keys[self._how.array[numbers] < how]
+        self._how[numbers] = np.maximum(how, self._how.array[numbers])  # of equal ones the last, which is the greatest
+        for start in range(0, len(keys), SOME):
+            some = keys[start : start + SOME]
+            numbers = (some >> np.uint64(32)).astype(np.int64)
+            facts = self._sites.array[numbers]
+            seen = np.concatenate([self._seen, np.zeros((len(some), 2), np.int64)])
+            behind = self._longest if self._channel == kernels.FIFO else 1
+            missing = np.zeros(len(some) * (1 + self._longest * behind), np.uint64)
+            site = np.zeros(self._longest + 1, np.int64)
+            while True:
+                local, most = local_tables(), len(some) * most_moves(self._longest - 1)
+                moves = np.zeros((most, kernels.MOVE_COLUMNS), np.int32)
+                room = self._sequences.room(most, self._longest + 1)
+                pool, orbits = self._sequences.pool, self._orbits
+                known = len(self._seen)
+                count, known, lacking = site_kernels.list_moves(
+                    some, facts, seen, known, pool, moves, room, system, local, orbits, missing, site
+                )
+                if not lacking:
+                    break
+                fill(distinct(missing[:lacking]))
+            moves[:count, kernels.TO_SITE] = self._numbers(count, local)
+            facts[:, kernels.MOVES_START] += len(self._moves)
+            self._moves.add(moves[:count])
+            self._seen = seen[:known]
+            self._listed.append((numbers, facts))
+            self.most_moves = max(self.most_moves, int(facts[:, kernels.MOVES].max()))
+
+    def arrays(self, outcomes: Any, emitted: Any, code_at: Any) -> kernels.Tables:
+        """The tables in the form that kernels read, given those of local steps; later entries do not change these."""
+        sites = self._sites.array
+        for numbers, facts in self._listed:
+            sites[numbers] = facts
+        self._listed.clear()
+        for keys, values in self._sent:
+            self._sent_to.enter(keys, values)
+        self._sent.clear()
+        sent_to = self._sent_to.table
+        return kernels.Tables(sites, self._seen, self._moves.array, sent_to, outcomes, emitted, code_at, self._orbits)
