@@ -37,7 +37,32 @@ class Chatting(ProtocolMachine):
         return [Step(chance.randrange(2), [Packet(i, j, "note", None, packet.stamp - 1) for j in notes], events)]
 
 
-@pytest.mark.parametrize("seed", range(60))
+class Forwarding(ProtocolMachine):
+    """P1 sends to P2 until it gets a message of P3, which it then reports to P2."""
+
+    promises = "asynchronous"
+
+    def initial(self, i: int) -> bool:
+        return False
+
+    def send(self, i: int, state: bool, message: Any) -> Sequence[Step]:
+        if state or (i, message.receiver) not in {(0, 1), (2, 0)}:
+            return []
+        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
+
+    def on_packet(self, i: int, state: bool, packet: Packet) -> Sequence[Step]:
+        if packet.message is None:
+            return [Step(True)]
+        notes = [Packet(0, 1, "note", None)] if i == 0 and not state else []
+        return [Step(state or i == 0, notes, [AppEvent("deliver", packet.message)])]
+
+
+def test_a_packet_in_the_place_of_one_whose_arrival_sleeps_does_not_sleep() -> None:
+    both = question(Forwarding, 3, 5)
+    assert reported(both.native()) == reported(both.plain())
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_what_arrivals_put_on_the_channel_arrives(seed: int) -> None:
     both = question(type(f"Chatting{seed}", (Chatting,), {"seed": seed}), 3, 2)
     assert reported(both.native(1 + seed % 2)) == reported(both.plain())
