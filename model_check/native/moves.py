@@ -1,4 +1,4 @@
-"""What the expansion of a row looks up, its canonical form, and the end of a run, compiled by Numba."""
+"""The look-ups of the expansion of a row, its canonical form, and the end of a run, compiled by Numba."""
 
 # The types of numbers here are Numba's, which mypy does not know.
 # mypy: disable-error-code="no-any-return, return-value, assignment"
