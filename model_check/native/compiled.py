@@ -48,6 +48,16 @@ class _Loaded(FunctionCache):
             return self._load_overload(sig, target_context)
 
 
+class _Index(IndexDataCacheFile):
+    """The list of what is kept of a function; one that names classes that there no longer are is of another version."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except AttributeError:
+            return {}
+
+
 @cache
 def sources() -> str:
     """A digest of all files with kernels: compiled code includes the kernels that it calls, even from other files.
@@ -74,7 +84,7 @@ def _by_numba(**options: Any) -> Decorator:
             return dispatcher
         kept = compiled._cache_file
         base = kept._index_name.removesuffix(".nbi")
-        compiled._cache_file = IndexDataCacheFile(kept._cache_path, base, (kept._source_stamp, sources()))
+        compiled._cache_file = _Index(kept._cache_path, base, (kept._source_stamp, sources()))
         dispatcher._cache = compiled
         return dispatcher
 

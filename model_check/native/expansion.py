@@ -14,7 +14,7 @@ import numpy as np
 
 from . import kernels
 from .compiled import compiled, fetch
-from .moves import canonical, crashed_in, evaluate_end, note, sent_to, step_of
+from .moves import bit_of, canonical, crashed_in, evaluate_end, note, sent_to, step_of
 
 #: The number of rows processed together, and the maximum number of entries that one row misses.
 PREFETCH_BATCH = 16
@@ -22,14 +22,13 @@ MISSES = 128
 #: At most this many moves of a row can be noted as sleeping.
 MOST_BITS = 31
 
-#: Why a row is not expanded now: it misses an entry; the outbox is full; its successors are too wide.
-MISSED, FULL, NARROW = 1, 2, 4
+#: Why a row is not expanded now: it misses an entry; the outbox is full.
+MISSED, FULL = 1, 2
 
 
 @compiled
 def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space, buffers: kernels.Buffers) -> int:
-    """Writes the successors of ``rows[todo]`` to the outbox of their owner; returns how far it got, or -1 minus that if
-    the successors' layout is too narrow.
+    """Writes the successors of ``rows[todo]`` to the outbox of their owner; returns how far it got.
 
     It stops early if an outbox or the list of misses is full.
 
@@ -38,32 +37,27 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
     meaning that its own steps sleep, and then one for each slot. A row reached in several ways keeps the bits common to
     all of them: its level is complete before it is expanded. All rows are reached, and sleeping moves are counted;
     their violations were found earlier. This holds if moves of different processes commute, for the monitors too. After
-    an action of the channel, or one that emits several packets, nothing sleeps; nor where packets are emitted over FIFO
-    channels: two processes might put some on one link, in an order that matters.
+    an action of the channel, or one that emits several packets, nothing sleeps.
     """
-    layout, layout_after, system, tables = space.layout, space.layout_after, space.system, space.tables
+    system, tables = space.system, space.tables
     outbox, found, scratch = buffers.outbox, buffers.found, buffers.scratch
     sites, moves, code_at, known_steps = tables.sites, tables.moves, tables.code_at, space.monitor_states.steps
-    n, after, base, limit = system.n, scratch.after, scratch.base, scratch.limit
-    listed, first_slot = scratch.listed, scratch.first_slot
+    n, after, listed, first_slot = system.n, scratch.after, scratch.listed, scratch.first_slot
     owners, room = outbox.filled.shape[0], outbox.rows.shape[1]
-    for f in range(n + 1):
-        limit[f] = np.int64(layout_after.mask[f])
     renames = system.permutations.shape[0] > 1
     for start in range(0, todo.shape[0], PREFETCH_BATCH):
         if found.used[0] + PREFETCH_BATCH * MISSES > found.misses.shape[0]:
             return start
         some = min(PREFETCH_BATCH, todo.shape[0] - start)
         for k in range(some):
-            numbers = scratch.numbers[k]
-            kernels.unpack(rows[todo[start + k]], layout, numbers)
+            row = rows[todo[start + k]]
             for p in range(n):
-                fetch(sites, numbers[1 + p])
+                fetch(sites, np.int64(row[1 + p]))
         for k in range(some):
-            numbers = scratch.numbers[k]
+            row = rows[todo[start + k]]
             total, bit = np.int64(0), n
             for p in range(n):
-                site = sites[numbers[1 + p]]
+                site = sites[row[1 + p]]
                 total += site[kernels.SENDS_MADE]
                 first_slot[k, p] = bit
                 bit += site[kernels.SLOTS]
@@ -73,165 +67,132 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
             first_slot[k, n] = bit
             listed[k, 0] = total
         for k in range(some):
-            numbers, of_row = scratch.numbers[k], scratch.moves[k]
-            handing, crashed = listed[k, 0] < system.bound, crashed_in(numbers, space) >= 0
-            sleeping = np.int64(0)
-            if system.sleeps and first_slot[k, n] <= MOST_BITS:
-                sleeping = np.int64(asleep[todo[start + k]])
+            r = todo[start + k]
+            row, of_row = rows[r], scratch.moves[k]
+            may_send, crashed = listed[k, 0] < system.bound, crashed_in(row, space) >= 0
+            sleeping = np.int64(asleep[r]) if system.sleeps and first_slot[k, n] <= MOST_BITS else np.int64(0)
             count, what, missed = 0, 0, False
             for p in range(n):
-                site = sites[numbers[1 + p]]
-                if site[kernels.MOVES] < 0 or (handing and site[kernels.HANDING] < 0):
-                    note(buffers, kernels.MISS_MOVES, numbers[1 + p], np.int64(handing))
+                site = sites[row[1 + p]]
+                if site[kernels.MOVES] < 0 or (may_send and site[kernels.SENDS] < 0):
+                    note(buffers, kernels.MISS_MOVES, row[1 + p], np.int64(may_send))
                     missed = True
                     continue
                 what |= site[kernels.SITE_FLAGS]
                 begin = np.int64(site[kernels.MOVES_START])
                 end = begin + site[kernels.MOVES] - (0 if crashed else site[kernels.LOSSES])
-                if not handing:
-                    begin += max(site[kernels.HANDING], 0)
+                if not may_send:
+                    begin += max(site[kernels.SENDS], 0)
                 for m in range(begin, end):
                     move = moves[m]
                     at = np.int64(move[kernels.OBSERVED])
-                    kind, slot = move[kernels.WHAT] & 7, move[kernels.WHAT] >> 3 & 0x1FFF
-                    if sleeping >> (p if kind == kernels.OWN_STEP else first_slot[k, p] + slot) & 1:
+                    if sleeping >> bit_of(move, p, first_slot[k]) & 1:
                         at = -1
                     else:
                         if at:
                             at = code_at[at * n + p]
-                            fetch(known_steps, kernels.home_of(known_steps, numbers[0], at))
+                            fetch(known_steps, kernels.home_of(known_steps, row[0], at))
                         if move[kernels.EMITS] > 0:
                             q = kernels.at_distance(p, np.int64(move[kernels.EMITS]) - 1, n)
                             packet = (move[kernels.EMITS] - 1) >> kernels.DISTANCE_BITS
-                            fetch(tables.sent_to, kernels.home_of(tables.sent_to, numbers[1 + q], packet))
+                            fetch(tables.sent_to, kernels.home_of(tables.sent_to, row[1 + q], packet))
                     of_row[count, 0], of_row[count, 1], of_row[count, 2] = m, p, at
                     count += 1
             listed[k, 1], listed[k, 2], listed[k, 3], listed[k, 4] = count, what, missed, sleeping
         for k in range(some):
             r = todo[start + k]
-            numbers, of_row = scratch.numbers[k], scratch.moves[k]
+            row, of_row = rows[r], scratch.moves[k]
             total, count, what = listed[k, 0], listed[k, 1], listed[k, 2]
-            handing = total < system.bound
+            may_send = total < system.bound
             problem = MISSED if listed[k, 3] else 0
             sleeps = system.sleeps and first_slot[k, n] <= MOST_BITS
             sleeping = listed[k, 4]  # moves that need not follow the later ones
             for m in range(count):
                 if of_row[m, 2] > 0:
-                    of_row[m, 2] = step_of(numbers[0], of_row[m, 2], space, buffers)
+                    of_row[m, 2] = step_of(row[0], of_row[m, 2], space, buffers)
                     if of_row[m, 2] < 0:
                         problem = MISSED
                 elif not of_row[m, 2]:
-                    of_row[m, 2] = numbers[0] << 16
+                    of_row[m, 2] = np.int64(row[0]) << 16
             for owner in range(owners):
                 scratch.started[owner] = outbox.filled[owner]
             seen = np.int64(0)
-            if not renames:
-                for f in range(n + 1):
-                    if numbers[f] > limit[f]:
-                        problem = NARROW
-                kernels.pack(numbers, layout_after, base)
             for m in range(count):
                 if problem:
                     break
                 if of_row[m, 2] < 0:
                     continue
                 move, p = moves[of_row[m, 0]], of_row[m, 1]
-                kind, slot = move[kernels.WHAT] & 7, move[kernels.WHAT] >> 3 & 0x1FFF
+                kind, bit = move[kernels.WHAT] & 7, bit_of(move, p, first_slot[k])
                 emits = np.int64(move[kernels.EMITS])
                 for f in range(1, n + 1):
-                    after[f] = numbers[f]
+                    after[f] = row[f]
                 after[0], seen = of_row[m, 2] >> 16, seen | of_row[m, 2] & 0xFFFF
                 after[1 + p] = move[kernels.TO_SITE]
-                too_wide = after[0] > limit[0] or after[1 + p] > limit[1 + p]
                 later = np.int64(0)  # the moves that sleep after this one
-                if sleeps and kind <= kernels.ARRIVAL and emits >= 0 and not (emits and system.channel == kernels.FIFO):
+                if sleeps and kind <= kernels.ARRIVAL and emits >= 0:
                     of_p = (np.int64(1) << first_slot[k, p + 1]) - (np.int64(1) << first_slot[k, p])
                     later = sleeping & ~(of_p | np.int64(1) << p)
                     if kind == kernels.ARRIVAL:
-                        below = (np.int64(1) << (first_slot[k, p] + slot)) - 1
+                        below = (np.int64(1) << bit) - 1
                         later = (later & below) | (later >> 1 & ~below)
-                q = p
-                if emits > 0:
-                    q = kernels.at_distance(p, emits - 1, n)
-                    value = sent_to(after[1 + q], (emits - 1) >> kernels.DISTANCE_BITS, space, buffers)
+                first, packets = np.int64(0), np.int64(emits > 0)
+                if emits < 0:
+                    first = np.int64(tables.outcomes[-1 - emits, kernels.EMITS_START])
+                    packets = np.int64(tables.outcomes[-1 - emits, kernels.EMITS_COUNT])
+                for e in range(first, first + packets):
+                    emitted = emits - 1 if emits > 0 else np.int64(tables.emitted[e])
+                    q = kernels.at_distance(p, emitted, n)
+                    value = sent_to(after[1 + q], emitted >> kernels.DISTANCE_BITS, space, buffers)
                     if value < 0:
                         problem = MISSED
                         break
                     after[1 + q] = value >> 16
-                    too_wide |= after[1 + q] > limit[1 + q]
                     place = first_slot[k, q] + (value & 0xFFFF) - (kind == kernels.ARRIVAL and q > p)
                     below = (np.int64(1) << min(place, 62)) - 1
                     later = (later & below) | (later & ~below) << 1
-                elif emits:
-                    outcome = tables.outcomes[-1 - emits]
-                    for e in range(outcome[kernels.EMITS_COUNT]):
-                        emitted = tables.emitted[outcome[kernels.EMITS_START] + e]
-                        q = kernels.at_distance(p, emitted, n)
-                        value = sent_to(after[1 + q], emitted >> kernels.DISTANCE_BITS, space, buffers)
-                        if value < 0:
-                            problem = MISSED
-                            break
-                        after[1 + q] = value >> 16
-                        too_wide |= after[1 + q] > limit[1 + q]
-                    if problem:
-                        break
+                if problem:
+                    break
                 if renames:
                     renaming = canonical(after, space, scratch.best, scratch.trial)
                     if renaming >= 0:
                         note(buffers, kernels.MISS_RENAMED_MONITOR_STATE, after[0], renaming)
                         problem = MISSED
                         break
-                    for f in range(n + 1):
-                        too_wide |= after[f] > limit[f]
-                if too_wide:
-                    problem = NARROW
-                owner = 0 if owners == 1 else kernels.owner_of(after, n, owners)
+                h = kernels.hash_of(after)
+                owner = kernels.owner_of(h, owners)
                 place = outbox.filled[owner]
-                if not problem and place == room:
+                if place == room:
                     problem = FULL
-                if problem:
                     break
-                row = outbox.rows[owner, place]
-                if renames:
-                    kernels.pack(after, layout_after, row)
-                else:
-                    for w in range(layout_after.words):
-                        row[w] = base[w]
-                    kernels.change(row, layout_after, 0, numbers[0], after[0])
-                    kernels.change(row, layout_after, 1 + p, numbers[1 + p], after[1 + p])
-                    if emits > 0:
-                        if q != p:
-                            kernels.change(row, layout_after, 1 + q, numbers[1 + q], after[1 + q])
-                    elif emits:
-                        kernels.pack(after, layout_after, row)
-                outbox.hashes[owner, place] = kernels.hash_of(row, layout_after)
+                for f in range(n + 1):
+                    outbox.rows[owner, place, f] = after[f]
+                outbox.hashes[owner, place] = h
                 if outbox.asleep.shape[1]:
                     outbox.asleep[owner, place] = later
                 if found.origins.shape[0]:
                     found.origins[owner, place] = r
                 outbox.filled[owner] = place + 1
                 if sleeps:
-                    sleeping |= np.int64(1) << (p if kind == kernels.OWN_STEP else first_slot[k, p] + slot)
+                    sleeping |= np.int64(1) << bit
             if problem:
                 # Its output is undone; it is expanded again once its missing entries, or room, are there.
                 for owner in range(owners):
                     outbox.filled[owner] = scratch.started[owner]
-                if problem & NARROW:
-                    return -1 - (start + k)
-                if problem & FULL:
+                if problem == FULL:
                     found.used[3] = start + k == 0
                     return start + k
                 found.again[found.used[1]] = r
                 found.used[1] += 1
                 continue
             for p in range(n):
-                of_site = tables.seen[sites[numbers[1 + p], kernels.SEEN]]
-                seen |= of_site[0] | (of_site[1] if handing else 0)
+                of_site = tables.seen[sites[row[1 + p], kernels.SEEN]]
+                seen |= of_site[0] | (of_site[1] if may_send else 0)
             found.seen[0] |= seen
-            may_hand = handing and what & kernels.MAY_HAND != 0
+            sends_something = may_send and what & kernels.MAY_SEND != 0
             verdict = 0
-            if not what & kernels.MUST_MOVE and not (handing and what & kernels.MUST_HAND):
-                verdict = evaluate_end(numbers, total, may_hand, space, found, r)
+            if not what & kernels.MUST_MOVE and not (may_send and what & kernels.MUST_SEND):
+                verdict = evaluate_end(row, total, sends_something, space, found, r)
             if found.marks.shape[0]:
                 found.marks[r, 0] = seen
                 found.marks[r, 1] = verdict

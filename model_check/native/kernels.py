@@ -2,8 +2,8 @@
 
 A *site* is a process with the packets in flight to it: its cell (its local state and its application's position), and
 its slots, one for each packet: ``packet · 2 + mark``. The mark means that it waits in the hold-back queue (FIFO) or is
-a copy (duplicating). A *row* is a node of the search: the numbers of its monitor state and of the site of each process.
-`Layout` gives the bits of its 64-bit words that hold each of these.
+a copy (duplicating). A *row* is a node of the search: the numbers of its monitor state and of the site of each process,
+of 32 bits each.
 
 Everything here reads tables that `tables` and `monitor_states` fill, in Python, when an entry is missed: a row that
 misses an entry is put aside whole, and expanded again once the entry is there.
@@ -26,10 +26,13 @@ UNORDERED, FIFO, LOSSY, DUPLICATING = range(len(NATIVE_CHANNELS))
 OWN_STEP, ARRIVAL, WAIT, LOSE, DUPLICATE = range(5)
 
 #: The kinds of missing entries, in the upper two bits of a miss; then come the key's 30 and 32 bits: the moves of a
-#: site, with those that hand over a message or without; a site that a packet is sent to; …
+#: site (1: its sends, too); a site to which a packet is sent; …
 MISS_MOVES, MISS_SENT_TO, MISS_MONITOR_STATE, MISS_RENAMED_MONITOR_STATE = range(4)
 #: … and of entries that the moves of a site need: a cell's own steps, the arrival of a packet.
 MISS_OWN, MISS_ARRIVAL = range(2)
+
+#: The number of sites, or of monitor states, that fit into the keys of misses.
+MOST_NUMBERS = 1 << 30
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -50,25 +53,15 @@ DISTANCE = (1 << DISTANCE_BITS) - 1
 DELIVERS = 1 << 62
 
 #: Flags of an outcome.
-HANDS, DELIVERED, CRASHES = 1, 2, 4
+SENDS_MESSAGE, DELIVERED, CRASHES = 1, 2, 4
 
 #: Flags of a cell, …
 READY_TO_RECEIVE, FINISHED, CRASHED = 1, 2, 4
-#: … and of its site: some move is obligatory, or is once messages may be handed over; some message may be handed over.
-MUST_MOVE, MUST_HAND, MAY_HAND = 8, 16, 32
+#: … and of its site: some move is obligatory, or is while the application may send; it can send something.
+MUST_MOVE, MUST_SEND, MAY_SEND = 8, 16, 32
 
 #: Facts about a run that ends in a row: it blocks; something is never delivered; it completes.
 ENDS_BLOCKED, ENDS_OWING, ENDS_COMPLETE = 1, 2, 4
-
-
-class Layout(NamedTuple):
-    """The place of each number in a row."""
-
-    word: Any  #: of each field: which word
-    shift: Any  #: its lowest bit there
-    mask: Any  #: its bits, shifted down
-    monitor_state_bits: Any  #: of each word: the bits that belong to the monitor state
-    words: int
 
 
 class SearchConstants(NamedTuple):
@@ -96,9 +89,9 @@ TO_CELL, FLAGS, CODE, ACTION, EMITS_START, EMITS_COUNT, SEEN_LOW, SEEN_HIGH = ra
 LOW_BITS = 31
 OUTCOME_COLUMNS = 8
 
-#: … of the sites: how many slots; sends made; flags; where its moves start, and how many there are, or -1: in all; at
-#: first those that hand over a message; at last losses of packets from who has crashed; what the moves violate.
-SLOTS, SENDS_MADE, SITE_FLAGS, MOVES_START, MOVES, HANDING, LOSSES, SEEN = range(8)
+#: … of the sites: how many slots; sends made; flags; where its moves start; the number of moves, of the sends
+#: among them, which come first (-1: not listed), and of losses after a crash, which come last; `Tables.seen`.
+SLOTS, SENDS_MADE, SITE_FLAGS, MOVES_START, MOVES, SENDS, LOSSES, SEEN = range(8)
 SITE_COLUMNS = 8  # of 32 bits: then two sites fill a cache line
 
 #: … and of their moves: the site afterwards; the events that monitors observe; what is emitted, plus one, or if it is
@@ -120,6 +113,8 @@ class LocalTables(NamedTuple):
     cell_renamed: Any  #: [cell · frames + frame]
     packet_renamed: Any
     frames: int
+    channel: int
+    bits: int  #: as in `Orbits`
 
 
 class Orbits(NamedTuple):
@@ -136,7 +131,7 @@ class Tables(NamedTuple):
     """The sites and moves known so far."""
 
     sites: Any
-    seen: Any  #: sets of properties broken or reached by the moves of a site, and by those that hand over a message
+    seen: Any  #: pairs of sets of properties, broken or reached by moves of a site: by any but sends, and by sends
     moves: Any
     sent_to: Any  #: (site, packet) → the site with it · 2¹⁶ + the place of its slot
     outcomes: Any  #: as in `LocalTables`
@@ -158,8 +153,6 @@ class MonitorStates(NamedTuple):
 class Space(NamedTuple):
     """All that an expansion of rows reads, apart from the rows."""
 
-    layout: Layout
-    layout_after: Layout  #: of the successors
     system: SearchConstants
     tables: Tables
     monitor_states: MonitorStates
@@ -168,7 +161,7 @@ class Space(NamedTuple):
 class Outbox(NamedTuple):
     """The successors that a worker writes, for each owner."""
 
-    rows: Any  #: [owner, place, word]
+    rows: Any  #: [owner, place, number]
     hashes: Any
     asleep: Any  #: which moves sleep; no columns if none do
     filled: Any  #: of each owner: how many
@@ -191,13 +184,10 @@ class Found(NamedTuple):
 class Scratch(NamedTuple):
     """Scratch memory of a worker."""
 
-    numbers: Any  #: [row, field]: rows that are looked at together
-    after: Any
-    base: Any
+    after: Any  #: a successor, and its renamings
     best: Any
     trial: Any
     started: Any
-    limit: Any
     moves: Any  #: [row, move, 3]: the move, the process, the events that monitors observe or the step that they make
     listed: Any  #: of each row: sends made, moves, flags of the sites, was an entry missed, how many bits may sleep
     first_slot: Any  #: [row, process]: the bit of its first slot
@@ -298,32 +288,11 @@ def rehash(before: Any, table: Any) -> None:
 
 
 @inlined
-def unpack(row: Any, layout: Layout, numbers: Any) -> None:
-    for f in range(layout.word.shape[0]):
-        numbers[f] = np.int64((row[layout.word[f]] >> layout.shift[f]) & layout.mask[f])
-
-
-@inlined
-def pack(numbers: Any, layout: Layout, row: Any) -> None:
-    for w in range(layout.words):
-        row[w] = _0
-    for f in range(layout.word.shape[0]):
-        row[layout.word[f]] |= np.uint64(numbers[f]) << layout.shift[f]
-
-
-@inlined
-def change(row: Any, layout: Layout, field: int, before: int, after: int) -> None:
-    """Changes a number in a packed row."""
-    row[layout.word[field]] ^= np.uint64(before ^ after) << layout.shift[field]
-
-
-@inlined
-def hash_of(row: Any, layout: Layout) -> np.uint64:
+def hash_of(row: Any) -> np.uint64:
     """A hash of all but the monitor state: nodes with one state are neighbours."""
     h, factor = _0, _GOLDEN
-    for w in range(layout.words):
-        word = row[w] & ~layout.monitor_state_bits[w]
-        h += (word ^ word >> _32) * factor
+    for f in range(1, row.shape[0]):
+        h += np.uint64(row[f]) * factor
         factor += MIX + MIX
     return spread(h)
 
@@ -336,9 +305,6 @@ def at_distance(p: int, emitted: int, n: int) -> int:
 
 
 @inlined
-def owner_of(numbers: Any, n: int, owners: int) -> int:
-    """The owner of a row: determined by the sites, so that it does not depend on the layout."""
-    h = _0
-    for p in range(n):
-        h = h * MIX + np.uint64(numbers[1 + p])
-    return np.int64(((spread(h) >> _32) * np.uint64(owners)) >> _32)  # evenly, and no division
+def owner_of(h: Any, owners: int) -> Any:
+    """The owner of a row with this hash, or of each of many; its upper half gives the place in the owner's table."""
+    return (h & LOW) * np.uint64(owners) >> _32  # evenly, and no division

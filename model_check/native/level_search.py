@@ -4,7 +4,7 @@ The rows of a level lie in this process's memory (`search.NativeSearch`) or in f
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from typing import Any
@@ -20,11 +20,11 @@ from crownless.runtime.ending import Limits, Stopped, states_are_reached
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY, collector_off
 
-from . import kernels, row_set
+from . import kernels
 from .checkpoints import START_OVER_HINT, Checkpoint, SavedSearch
 from .compiled import searching_time
-from .layout import Shape
 from .monitor_states import MAX_MONITORED, PlainMonitorStates, Unforeseen, monitor_states_for
+from .row_set import hashes_of
 from .symmetry import NotSymmetric
 from .tables import Tables
 from .workers import Sizes
@@ -151,7 +151,7 @@ class LevelSearch:
         """Called when memory is short: frees what the search no longer needs, as it ends."""
 
     def rows_to_save(self) -> tuple[Any, dict[str, Any]]:
-        """This level, as it began: the layout of its rows, and arrays."""
+        """This level, as it began: where its rows are, and arrays."""
         raise NotImplementedError
 
     def restore_rows(self, rows: Any, arrays: Mapping[str, Any]) -> None:
@@ -264,15 +264,11 @@ class LevelSearch:
             return True
         return None
 
-    def first_row(self, layout: kernels.Layout) -> Any:
-        """The initial state, packed."""
+    def first_row(self) -> Any:
+        """The initial state, as the only row."""
         for cell in self.tables.initial:
             self._see(self.tables.seen(cell), 0)
-        numbers = np.zeros(len(layout.word), np.int64)
-        numbers[1:] = self.tables.initial_sites
-        row = np.zeros((1, layout.words), np.uint64)
-        kernels.pack(numbers, layout, row[0])
-        return row
+        return np.array([[0, *self.tables.initial_sites]], np.int32)
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
@@ -325,21 +321,13 @@ class LevelSearch:
 
     # -- for its engine ------------------------------------------------------------------------------------------------
 
-    def shape_of(self) -> Shape:
-        """A shape for twice as many numbers as exist."""
-        return Shape(2 * len(self.monitor_states), 2 * len(self.tables.sites))
-
     def sizes(self) -> Sizes:
         """The sizes of the tables, as workers need them."""
-        sites = self.tables.sites
-        return Sizes(len(self.monitor_states), len(sites), len(self.tables.actions), sites.most_moves)
+        return Sizes(len(self.tables.actions), self.tables.sites.most_moves)
 
-    def owners_of(self, rows: Any, layout: kernels.Layout) -> Any:
+    def owners_of(self, rows: Any) -> Any:
         """The owner of each row, one of the workers."""
-        owners = np.zeros(len(rows), np.int64)
-        room = np.zeros(len(layout.word), np.int64)
-        row_set.owners_of(rows, layout, self.n, self.workers, room, owners)
-        return owners
+        return kernels.owner_of(hashes_of(rows), self.workers)
 
     def fill(self, misses: Any) -> None:
         """Computes the missed entries. If that fails in the middle the tables can no longer be saved."""
@@ -347,6 +335,8 @@ class LevelSearch:
             self._tables_are_whole = False
             self.tables.fill(misses)
             self._tables_are_whole = True
+            if max(len(self.monitor_states), len(self.tables.sites)) > kernels.MOST_NUMBERS:
+                raise MemoryError("a number does not fit into a key")
 
     def add_counts(self, counts: Any, seen: Any, actions: Any) -> None:
         """Adds the counts and findings of expanded rows of this level; see `kernels.Found`."""
@@ -359,13 +349,14 @@ class LevelSearch:
             name = self.tables.actions[number]
             result.actions[name] = result.actions.get(name, 0) + count
 
-    def add_blocked(self, sites: Sequence[int]) -> None:
-        """Adds the waits of the applications where a program ends unfinished, at these sites."""
-        cells = [self.tables.sites.cell_of(site) for site in sites]
-        _, locals_, positions = zip(*(self.tables.cells[cell] for cell in cells), strict=True)
-        crashed = locals_.index(CRASHED) if CRASHED in locals_ else None
-        position = tuple(map(sum, zip(*positions, strict=True)))
-        self.result.blocked.add(tuple(self.workload.describe(position, crashed)))
+    def add_blocked(self, rows: Any) -> None:
+        """Adds the waits of the applications in rows where a program ends unfinished."""
+        for row in np.unique(rows, axis=0).tolist():
+            cells = [self.tables.sites.cell_of(site) for site in row[1:]]
+            _, locals_, positions = zip(*(self.tables.cells[cell] for cell in cells), strict=True)
+            crashed = locals_.index(CRASHED) if CRASHED in locals_ else None
+            position = tuple(map(sum, zip(*positions, strict=True)))
+            self.result.blocked.add(tuple(self.workload.describe(position, crashed)))
 
     def add_new(self, *, nodes: int, states: int, met_again: int) -> None:
         """Adds the new rows of the next level, and the states among them; `met_again` belong to earlier levels too."""

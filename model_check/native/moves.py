@@ -46,15 +46,22 @@ def sent_to(site: int, packet: int, space: kernels.Space, buffers: kernels.Buffe
 
 
 @inlined
-def crashed_in(numbers: Any, space: kernels.Space) -> int:
+def bit_of(move: Any, p: int, first_slot: Any) -> int:
+    """The bit that says that a move of process p sleeps."""
+    kind, slot = move[kernels.WHAT] & 7, move[kernels.WHAT] >> 3 & 0x1FFF
+    return p if kind == kernels.OWN_STEP else first_slot[p] + slot
+
+
+@inlined
+def crashed_in(row: Any, space: kernels.Space) -> int:
     """The process that has crashed, or -1."""
     p = space.system.may_crash
-    return p if p >= 0 and space.tables.sites[numbers[1 + p], kernels.SITE_FLAGS] & kernels.CRASHED else -1
+    return p if p >= 0 and space.tables.sites[row[1 + p], kernels.SITE_FLAGS] & kernels.CRASHED else -1
 
 
 @compiled
-def canonical(numbers: Any, space: kernels.Space, best: Any, trial: Any) -> int:
-    """Brings a row into canonical form: `numbers` becomes the least of its renamings.
+def canonical(row: Any, space: kernels.Space, best: Any, trial: Any) -> int:
+    """Brings a row into canonical form: it becomes the least of its renamings.
 
     Compared first by the orbits of the sites, then by the sites themselves and the monitor state. Returns -1,
     or the permutation for which the monitor state's renaming is missing.
@@ -63,18 +70,18 @@ def canonical(numbers: Any, space: kernels.Space, best: Any, trial: Any) -> int:
     n, permutations, bits = system.n, system.permutations, orbits.bits
     found, ties, rank = False, False, 0
     for p in range(n):
-        less = 0  # of the later processes, those that come before it
+        less = 0  # the number of later processes whose orbits are less
         for other in range(p + 1, n):
-            less += numbers[1 + other] >> bits < numbers[1 + p] >> bits
-            ties |= numbers[1 + other] >> bits == numbers[1 + p] >> bits
+            less += row[1 + other] >> bits < row[1 + p] >> bits
+            ties |= row[1 + other] >> bits == row[1 + p] >> bits
         rank = rank * (n - p) + less
     # Without ties one permutation sorts them; all are in lexicographic order.
     for q in range(0 if ties else rank, permutations.shape[0] if ties else rank + 1):
         fits = True
         # permutations[q, n + place]: the process that takes that place
         for place in range(1, n):
-            before = numbers[1 + permutations[q, n + place - 1]] >> bits
-            if before > numbers[1 + permutations[q, n + place]] >> bits:
+            before = row[1 + permutations[q, n + place - 1]] >> bits
+            if before > row[1 + permutations[q, n + place]] >> bits:
                 fits = False
                 break
         if not fits:
@@ -82,7 +89,7 @@ def canonical(numbers: Any, space: kernels.Space, best: Any, trial: Any) -> int:
         verdict = 0 if found else -1  # of the trial against the best: -1 less, 1 greater
         for place in range(n):
             p = permutations[q, n + place]
-            orbit, renaming = numbers[1 + p] >> bits, numbers[1 + p] & ((1 << bits) - 1)
+            orbit, renaming = row[1 + p] >> bits, row[1 + p] & ((1 << bits) - 1)
             site = orbit << bits | np.int64(orbits.same[orbit, orbits.then[renaming, system.frame[q, p]]])
             trial[1 + place] = site
             if not verdict and site != best[1 + place]:
@@ -91,9 +98,9 @@ def canonical(numbers: Any, space: kernels.Space, best: Any, trial: Any) -> int:
                 break
         if verdict > 0:
             continue
-        monitor_state = numbers[0]
+        monitor_state = row[0]
         if q:
-            monitor_state = kernels.look_up(space.monitor_states.renamed, numbers[0], q)
+            monitor_state = kernels.look_up(space.monitor_states.renamed, row[0], q)
             if monitor_state < 0:
                 return q
         trial[0] = monitor_state
@@ -102,17 +109,17 @@ def canonical(numbers: Any, space: kernels.Space, best: Any, trial: Any) -> int:
                 best[f] = trial[f]
             found = True
     for f in range(n + 1):
-        numbers[f] = best[f]
+        row[f] = best[f]
     return -1
 
 
 @compiled
-def evaluate_end(numbers: Any, total: int, handing: bool, space: kernels.Space, found: kernels.Found, r: int) -> int:
+def evaluate_end(row: Any, total: int, may_send: bool, space: kernels.Space, found: kernels.Found, r: int) -> int:
     """Judges a run that ends here, in bits `ENDS_…`."""
     system, sites = space.system, space.tables.sites
-    owed = space.monitor_states.owed[numbers[0]]
+    owed = space.monitor_states.owed[row[0]]
     unsent = owed >> 32
-    crashed = crashed_in(numbers, space)
+    crashed = crashed_in(row, space)
     if crashed >= 0:
         owed >>= 16
         unsent &= ~(1 << crashed)
@@ -121,8 +128,8 @@ def evaluate_end(numbers: Any, total: int, handing: bool, space: kernels.Space, 
     else:
         finished = True
         for p in range(system.n):
-            finished &= sites[numbers[1 + p], kernels.SITE_FLAGS] & kernels.FINISHED != 0
-    if (not finished and not handing) or unsent != 0:
+            finished &= sites[row[1 + p], kernels.SITE_FLAGS] & kernels.FINISHED != 0
+    if (not finished and not may_send) or unsent != 0:
         verdict = kernels.ENDS_BLOCKED
         if not system.takes_anything:
             found.blocked[found.used[2]] = r
@@ -130,7 +137,7 @@ def evaluate_end(numbers: Any, total: int, handing: bool, space: kernels.Space, 
     else:
         verdict = kernels.ENDS_COMPLETE
     for p in range(system.n):
-        if owed >> p & 1 and sites[numbers[1 + p], kernels.SITE_FLAGS] & kernels.READY_TO_RECEIVE:
+        if owed >> p & 1 and sites[row[1 + p], kernels.SITE_FLAGS] & kernels.READY_TO_RECEIVE:
             verdict |= kernels.ENDS_OWING
     found.seen[1] |= verdict
     return verdict

@@ -109,7 +109,7 @@ class Sequences:
 
     @property
     def pool(self) -> Pool:
-        """Those that are numbered; valid until more are."""
+        """The numbered sequences; valid until there are more."""
         return self._pool
 
     def firsts(self, begin: int, end: int) -> Any:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .compiled import compiled, fetch
-from .kernels import LOW, Layout, hash_of, owner_of, pack, put, rehash, shift_of, unpack
+from .compiled import compiled, fetch, inlined
+from .kernels import LOW, hash_of, rehash, shift_of
 
 #: The number of rows to prefetch ahead.
 AHEAD = 8
@@ -33,8 +33,17 @@ class Known(NamedTuple):
     table: Any
 
 
+@inlined
+def are_one_state(row: Any, other: Any) -> bool:
+    """True if they differ in the monitor state at most."""
+    same = True
+    for f in range(1, row.shape[0]):
+        same &= row[f] == other[f]
+    return same
+
+
 @compiled
-def insert(incoming: Incoming, layout: Layout, known: Known, level_start: int, used: int, tallies: Any) -> int:
+def insert(incoming: Incoming, known: Known, level_start: int, used: int, tallies: Any) -> int:
     """Adds new rows to ``rows[used:]``; returns how many there are then. There must be room. `asleep` keeps the bits
     that a row has every time it comes in.
 
@@ -44,8 +53,7 @@ def insert(incoming: Incoming, layout: Layout, known: Known, level_start: int, u
     found, hashes, found_asleep = incoming
     rows, is_new, asleep, table = known
     mask, shift = np.uint64(table.shape[0] - 1), shift_of(table)
-    words, count = layout.words, found.shape[0]
-    sleeps = asleep.shape[0] > 0
+    count, sleeps = found.shape[0], asleep.shape[0] > 0
     for k in range(count):
         if k + 2 * AHEAD < count:
             fetch(table, np.int64(hashes[k + 2 * AHEAD] >> shift))
@@ -63,20 +71,10 @@ def insert(incoming: Incoming, layout: Layout, known: Known, level_start: int, u
             entry = table[place]
             if entry & ~LOW == tag:
                 at = np.int64(entry & LOW) - 1
-                same_state = True
-                same = True
-                for w in range(words):
-                    difference = rows[at, w] ^ found[k, w]
-                    if difference:
-                        same = False
-                        if difference & ~layout.monitor_state_bits[w]:
-                            same_state = False
-                            break
-                if same_state:
+                if are_one_state(rows[at], found[k]):
                     known_state = True
-                    if at < level_start:
-                        tallies[1] += 1
-                    if same:
+                    tallies[1] += at < level_start
+                    if rows[at, 0] == found[k, 0]:
                         duplicate = True
                         if sleeps:
                             asleep[at] &= found_asleep[k]
@@ -85,8 +83,8 @@ def insert(incoming: Incoming, layout: Layout, known: Known, level_start: int, u
         if duplicate:
             continue
         table[place] = tag | np.uint64(used + 1)
-        for w in range(words):
-            rows[used, w] = found[k, w]
+        for f in range(found.shape[1]):
+            rows[used, f] = found[k, f]
         is_new[used] = not known_state
         if sleeps:
             asleep[used] = found_asleep[k]
@@ -96,74 +94,46 @@ def insert(incoming: Incoming, layout: Layout, known: Known, level_start: int, u
 
 
 @compiled
-def which_are_there(some: Any, hashes: Any, layout: Layout, rows: Any, table: Any, answers: Any) -> None:
+def which_are_there(some: Any, hashes: Any, rows: Any, table: Any, answers: Any) -> None:
     """For each of some rows: true if its state, with any monitor state, is among `rows`."""
     mask, shift = np.uint64(table.shape[0] - 1), shift_of(table)
     for k in range(some.shape[0]):
-        h = hashes[k]
-        place = h >> shift
+        place = hashes[k] >> shift
         answers[k] = False
         while table[place] and not answers[k]:
             entry = table[place]
-            if entry & ~LOW == h & ~LOW:
-                at = np.int64(entry & LOW) - 1
-                same = True
-                for w in range(layout.words):
-                    if (rows[at, w] ^ some[k, w]) & ~layout.monitor_state_bits[w]:
-                        same = False
-                        break
-                answers[k] = same
+            if entry & ~LOW == hashes[k] & ~LOW:
+                answers[k] = are_one_state(rows[np.int64(entry & LOW) - 1], some[k])
             place = (place + _1) & mask
 
 
 @compiled
-def owners_of(rows: Any, layout: Layout, n: int, owners: int, numbers: Any, out: Any) -> None:
-    """The owner of each row; `numbers` is room for the numbers of a row."""
+def hash_all(rows: Any, hashes: Any) -> None:
     for k in range(rows.shape[0]):
-        unpack(rows[k], layout, numbers)
-        out[k] = owner_of(numbers, n, owners)
+        hashes[k] = hash_of(rows[k])
 
 
-@compiled
-def hashes_of(rows: Any, layout: Layout, hashes: Any) -> None:
-    """Fills `hashes` with the hash of each row, its monitor state excepted."""
-    for k in range(rows.shape[0]):
-        hashes[k] = hash_of(rows[k], layout)
-
-
-@compiled
-def enter(rows: Any, start: int, end: int, layout: Layout, table: Any) -> None:
-    """Enters rows, all different, into a table that has none of them."""
-    for k in range(start, end):
-        put(hash_of(rows[k], layout) & ~LOW | np.uint64(k + 1), table, shift_of(table))
-
-
-@compiled
-def repack(rows: Any, count: int, before: Layout, after: Layout, out: Any, numbers: Any) -> None:
-    """The same rows in another layout, with as many slots or more; `numbers` are zeroes, one per field."""
-    for k in range(count):
-        unpack(rows[k], before, numbers)
-        pack(numbers, after, out[k])
+def hashes_of(rows: Any) -> Any:
+    """The hash of each row, its monitor state excepted."""
+    hashes = np.zeros(len(rows), np.uint64)
+    hash_all(rows, hashes)
+    return hashes
 
 
 class RowSet:
-    """The rows of one owner, and a hash table of them."""
+    """The rows of one owner, of n processes, and a hash table of them."""
 
-    def __init__(self, words: int, *, sleeps: bool = False) -> None:
-        self.rows = np.zeros((1 << 10, words), np.uint64)
+    def __init__(self, n: int, *, sleeps: bool = False) -> None:
+        self.rows = np.zeros((1 << 10, 1 + n), np.int32)
+        #: True of the first row of each state.
         self.is_new = np.zeros(1 << 10, np.bool_)
         #: Which moves of each row sleep, if any do; see `expansion.expand`.
         self.asleep = np.zeros(1 << 10 if sleeps else 0, np.uint32)
         self.table = np.zeros(1 << 11, np.uint64)
         self.used = 0
 
-    def clear(self, words: int) -> None:
-        """Removes all rows; the next ones have that many words."""
-        if self.rows.shape[1] != words:
-            self.rows = np.zeros((len(self.rows) * self.rows.shape[1] // words + 1, words), np.uint64)
-            self.is_new = np.zeros(len(self.rows), np.bool_)
-            if len(self.asleep):
-                self.asleep = np.zeros(len(self.rows), np.uint32)
+    def clear(self) -> None:
+        """Removes all rows."""
         self.table[:] = 0
         self.used = 0
 
@@ -185,24 +155,18 @@ class RowSet:
             before, self.table = self.table, np.zeros(size, np.uint64)
             rehash(before, self.table)
 
-    def add(self, rows: Any, layout: Layout, is_new: Any = False) -> None:
-        """Adds rows that differ from one another, and from all rows in the set."""
-        first, end = self.used, self.used + len(rows)
-        self.make_room(len(rows))
-        self.rows[first:end] = rows
-        self.is_new[first:end] = is_new
-        enter(self.rows, first, end, layout, self.table)
-        self.used = end
+    def add(self, rows: Any) -> None:
+        """Adds rows of which no move sleeps."""
+        self.insert(Incoming(rows, hashes_of(rows), np.zeros(len(rows), np.uint32)), 0, np.zeros(2, np.int64))
 
-    def insert(self, incoming: Incoming, layout: Layout, level_start: int, tallies: Any) -> None:
+    def insert(self, incoming: Incoming, level_start: int, tallies: Any) -> None:
         """Adds the incoming rows that are new; see the function `insert`."""
         self.make_room(len(incoming.rows))
         known = Known(self.rows, self.is_new, self.asleep, self.table)
-        self.used = insert(incoming, layout, known, level_start, self.used, tallies)
+        self.used = insert(incoming, known, level_start, self.used, tallies)
 
-    def repack(self, before: Layout, after: Layout) -> None:
-        rows = np.zeros((len(self.rows), after.words), np.uint64)
-        repack(self.rows, self.used, before, after, rows, np.zeros(len(after.word), np.int64))
-        self.rows = rows
-        self.table[:] = 0
-        enter(self.rows, 0, self.used, after, self.table)
+    def has(self, rows: Any) -> Any:
+        """For each row: true if its state, with any monitor state, is in the set."""
+        answers = np.zeros(len(rows), np.bool_)
+        which_are_there(rows, hashes_of(rows), self.rows, self.table, answers)
+        return answers

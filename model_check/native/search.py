@@ -19,7 +19,6 @@ import numpy as np
 
 from . import kernels
 from .columns import distinct
-from .layout import Shape
 from .level_search import LevelSearch
 from .row_set import RowSet
 from .workers import BLOCK, Worker
@@ -39,10 +38,6 @@ class NativeSearch(LevelSearch):
     ends: list[int]
     now: list[RowSet]
     next: list[RowSet]
-    shape: Shape
-    shape_after: Shape
-    layout: kernels.Layout
-    layout_after: kernels.Layout
     worker_buffers: list[Worker]
 
     @contextmanager
@@ -55,14 +50,9 @@ class NativeSearch(LevelSearch):
 
     def start(self) -> None:
         """The initial state alone, in the next level's row set."""
-        self._lay_out(self.shape_of())
         self._make_buffers()
         self.begins = self.ends = [0] * self.workers
-        self._shelve(self.first_row(self.layout), np.ones(1, np.bool_))
-
-    def _lay_out(self, shape: Shape) -> None:
-        self.shape = self.shape_after = shape
-        self.layout = self.layout_after = shape.layout(self.n)
+        self._add(self.first_row())
 
     def turn(self) -> bool:
         """The next level becomes this one; returns whether it has rows."""
@@ -73,12 +63,9 @@ class NativeSearch(LevelSearch):
             return False
         if not self.keep:
             self.now, self.next = self.next, self.now
-            self.shape, self.layout = self.shape_after, self.layout_after
-            self.shape_after = self.shape_of()
-            self.layout_after = self.shape_after.layout(self.n)
             for level, following in zip(self.now, self.next, strict=True):
                 following.table, level.table = level.table, NO_TABLE  # a level that is expanded is not searched
-                following.clear(self.layout_after.words)
+                following.clear()
         self.ends = ends
         return True
 
@@ -90,18 +77,17 @@ class NativeSearch(LevelSearch):
 
     def _make_buffers(self) -> None:
         def row_sets() -> list[RowSet]:
-            return [RowSet(self.layout.words, sleeps=self.system.sleeps) for _ in range(self.workers)]
+            return [RowSet(self.n, sleeps=self.system.sleeps) for _ in range(self.workers)]
 
         self.next = row_sets()
         self.now = self.next if self.keep else row_sets()
         self.worker_buffers = [Worker(self.workers, sleeps=self.system.sleeps) for _ in range(self.workers)]
 
-    def _shelve(self, rows: Any, is_new: Any) -> None:
-        """Puts rows, all different, into their owners' row sets."""
-        owners = self.owners_of(rows, self.layout_after)
+    def _add(self, rows: Any) -> None:
+        """Adds rows to their owners' row sets."""
+        owners = self.owners_of(rows)
         for owner, row_set in enumerate(self.next):
-            own = owners == owner
-            row_set.add(rows[own], self.layout_after, is_new[own])
+            row_set.add(rows[owners == owner])
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
@@ -111,19 +97,15 @@ class NativeSearch(LevelSearch):
             begin, end = self.begins[w], self.ends[w]
             arrays[f"earlier-{w}"] = row_set.rows[:begin]
             arrays[f"level-{w}"] = row_set.rows[begin:end]
-            arrays[f"new-{w}"] = row_set.is_new[begin:end]
-        return [self.shape, self.workers], arrays
+        return self.workers, arrays
 
     def restore_rows(self, rows: Any, arrays: Mapping[str, Any]) -> None:
-        shape, parts = rows
-        self._lay_out(Shape(*shape))
         self._make_buffers()
-        for w in range(parts):
-            earlier = arrays[f"earlier-{w}"]
-            self._shelve(earlier, np.zeros(len(earlier), np.bool_))
+        for w in range(rows):
+            self._add(arrays[f"earlier-{w}"])
         self.begins = self.ends = [row_set.used for row_set in self.next]
-        for w in range(parts):
-            self._shelve(arrays[f"level-{w}"], arrays[f"new-{w}"])
+        for w in range(rows):
+            self._add(arrays[f"level-{w}"])
 
     # -- levels --------------------------------------------------------------------------------------------------------
 
@@ -179,8 +161,6 @@ class NativeSearch(LevelSearch):
                     each.result()
             except RuntimeError as error:  # a thread that cannot be started, for want of memory
                 raise MemoryError(str(error)) from error
-        if any(worker.narrow for worker in self.worker_buffers):
-            self._widen()
         states, met_again = sum(worker.tallies for worker in self.worker_buffers).tolist()
         self.add_new(nodes=sum(row_set.used for row_set in self.next) - before, states=states, met_again=met_again)
         for worker in self.worker_buffers:
@@ -192,8 +172,7 @@ class NativeSearch(LevelSearch):
     def _next_chunk(self) -> tuple[int, Any] | None:
         """The rows to expand next: their owner, and their numbers; None if the round is over."""
         with self._lock:
-            over = self._left <= 0 and not self._is_filling
-            if over or not self._todo or any(worker.narrow for worker in self.worker_buffers):
+            if not self._todo or (self._left <= 0 and not self._is_filling):
                 return None
             owner, rows = self._todo.popleft()
             if len(rows) > self._chunk_size:
@@ -218,8 +197,7 @@ class NativeSearch(LevelSearch):
             again = found.again[: found.used[1]]
             self._waiting[owner].append(numbers[again] if self.keep else again.copy())
             self._missed.append(found.misses[: found.used[0]].copy())
-            for sites in worker.blocked_sites(rows, self.layout, self.n):
-                self.add_blocked(sites)
+            self.add_blocked(worker.blocked(rows))
             for other in range(self.workers):
                 self._take_in(worker, (w + other) % self.workers)
             worker.empty()
@@ -228,22 +206,11 @@ class NativeSearch(LevelSearch):
         """Puts the rows that a worker found for this owner into its row set."""
         level_start = self.ends[owner] if self.keep else 0
         with self._locks[owner]:
-            self.next[owner].insert(worker.found_for(owner), self.layout_after, level_start, worker.tallies)
+            self.next[owner].insert(worker.found_for(owner), level_start, worker.tallies)
 
     def make_room(self, worker: Worker) -> None:
-        worker.make_room(self.n, self.layout_after.words, self.sizes())
+        worker.make_room(self.n, self.sizes())
 
     def space(self) -> kernels.Space:
         """The tables as they are now."""
-        tables, monitor_states = self.tables.arrays(), self.monitor_states.arrays()
-        return kernels.Space(self.layout, self.layout_after, self.system, tables, monitor_states)
-
-    def _widen(self) -> None:
-        """Widens the layout of the next rows, for the numbers that there are now."""
-        before = self.layout_after
-        self.shape_after = self.shape_of()
-        self.layout_after = self.shape_after.layout(self.n)
-        for row_set in self.next:
-            row_set.repack(before, self.layout_after)
-        if self.keep:
-            self.shape, self.layout = self.shape_after, self.layout_after
+        return kernels.Space(self.system, self.tables.arrays(), self.monitor_states.arrays())

@@ -15,27 +15,25 @@ from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import State, System
 from crownless.runtime.ending import Stopped
 
-from . import kernels, moves
+from . import moves
 from .columns import distinct
 from .level_search import LIVE_BITS
-from .row_set import RowSet, which_are_there
+from .row_set import RowSet
 from .search import NativeSearch
 from .workers import Worker
-
-#: A level: how its rows are laid out, and the rows.
-Level = tuple[kernels.Layout, Any]
 
 
 class SearchForShortest(NativeSearch):
     """A search that keeps its levels; see `shortest`."""
 
     def start(self) -> None:
-        self.kept: list[Level] = []
+        #: The rows of each level.
+        self.kept: list[Any] = []
         super().start()
 
     def level_begins(self) -> None:
         rows = [row_set.rows[begin:end] for row_set, begin, end in zip(self.now, self.begins, self.ends, strict=True)]
-        self.kept.append((self.layout, np.concatenate(rows)))
+        self.kept.append(np.concatenate(rows))
 
     def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> "ShortestRuns":
         """The states on shortest violating runs of this property; raises `Stopped` if the search ended before it met
@@ -63,27 +61,22 @@ class ShortestRuns:
         column = int(broken.kind == "live")
         last = self.length if broken.kind == "live" else self.length - 1
         #: The states kept from each level.
-        self._row_sets: list[tuple[kernels.Layout, RowSet]] = []
-        beyond: tuple[kernels.Layout, RowSet] | None = None
-        for layout, rows in reversed(search.kept[: last + 1]):
-            remain = self._leading(layout, rows, beyond, column, bit)
-            row_set = RowSet(layout.words)
-            row_set.add(remain, layout)
-            beyond = (layout, row_set)
+        self._row_sets: list[RowSet] = []
+        beyond: RowSet | None = None
+        for rows in reversed(search.kept[: last + 1]):
+            remain = self._leading(rows, beyond, column, bit)
+            beyond = RowSet(search.n)
+            beyond.add(remain)
             self._row_sets.insert(0, beyond)
         if search.system.permutations.shape[0] > 1:
             # That of the empty run is the same under every name.
             keys = np.arange(len(search.tables.renamings.all), dtype=np.uint64)
             search.monitor_states.renamed.enter(keys, np.zeros(len(keys), np.int64))
 
-    def _leading(
-        self, layout: kernels.Layout, rows: Any, beyond: tuple[kernels.Layout, RowSet] | None, column: int, bit: int
-    ) -> Any:
+    def _leading(self, rows: Any, beyond: RowSet | None, column: int, bit: int) -> Any:
         """The rows that lead to kept rows of the next level; in the last level, those that violate the property."""
         search, worker = self.search, self._worker
-        search.layout, search.layout_after = layout, layout if beyond is None else beyond[0]
-        row_set = RowSet(layout.words)
-        row_set.rows, row_set.is_new = rows, np.zeros(len(rows), np.bool_)
+        is_new, asleep = np.zeros(len(rows), np.bool_), np.zeros(0, np.uint32)
         chosen = np.zeros(len(rows), np.bool_)
         marks = np.zeros((len(rows), 2), np.int64)
         todo = np.arange(len(rows))
@@ -94,18 +87,12 @@ class ShortestRuns:
             some, todo = todo[:block], todo[block:]
             origins = np.zeros((1, worker.outbox_rows), np.int64)
             worker.found = worker.found._replace(origins=origins, marks=marks)
-            worker.expand(rows, row_set.is_new, row_set.asleep, some, search.space())
+            worker.expand(rows, is_new, asleep, some, search.space())
             found = worker.found
-            if worker.narrow:
-                # The rows beyond the last level are not laid out, since they are not used.
-                assert beyond is None
-                search.layout_after = search.shape_of().layout(search.n)
             todo = np.concatenate([found.again[: found.used[1]], some[worker.place :], todo])
             misses = distinct(found.misses[: found.used[0]])
             if beyond is not None:
-                found_rows, hashes, _ = worker.found_for(0)
-                there = np.zeros(len(found_rows), np.bool_)
-                which_are_there(found_rows, hashes, beyond[0], beyond[1].rows, beyond[1].table, there)
+                there = beyond.has(worker.found_for(0).rows)
                 chosen[origins[0, : len(there)][there]] = True
             worker.start_again()
             if len(misses):
@@ -118,22 +105,14 @@ class ShortestRuns:
         """True if this state, at this depth, is on one of the shortest runs."""
         if depth >= len(self._row_sets):
             return True
-        layout, row_set = self._row_sets[depth]
         search, tables, n = self.search, self.search.tables, self.search.n
         position, flight = system.position(state), system.flight(state)
-        numbers = np.zeros(1 + n, np.int64)
+        row = np.zeros(1 + n, np.int32)
         for p, local in enumerate(system.local_states(state)):
             packets = [(packet, marked) for packet, marked in flight if packet.destination == p]
-            numbers[1 + p] = tables.known_site(p, local, position, packets)
-        if numbers.min() < 0:
+            row[1 + p] = tables.known_site(p, local, position, packets)
+        if row.min() < 0:
             return False
         if search.system.permutations.shape[0] > 1:
-            moves.canonical(numbers, search.space(), np.zeros_like(numbers), np.zeros_like(numbers))
-        if any(int(number) > int(mask) for number, mask in zip(numbers, layout.mask, strict=True)):
-            return False
-        row = np.zeros((1, layout.words), np.uint64)
-        kernels.pack(numbers, layout, row[0])
-        hashes = np.array([kernels.hash_of(row[0], layout)], np.uint64)
-        answer = np.zeros(1, np.bool_)
-        which_are_there(row, hashes, layout, row_set.rows, row_set.table, answer)
-        return bool(answer[0])
+            moves.canonical(row, search.space(), np.zeros_like(row), np.zeros_like(row))
+        return bool(self._row_sets[depth].has(row[np.newaxis])[0])

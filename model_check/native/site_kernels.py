@@ -31,10 +31,10 @@ def queue_of(slot: int, channel: int, source: Any) -> int:
 
 
 @inlined
-def put(content: Any, first: int, end: int, slot: int, channel: int, source: Any) -> int:
+def put(content: Any, first: int, end: int, slot: int, local: LocalTables) -> int:
     """Puts a slot at the end of its queue, among the slots from `first` to `end`; returns its place among them."""
-    place, group = end, queue_of(slot, channel, source)
-    while place > first and queue_of(np.int64(content[place - 1]), channel, source) > group:
+    place, group = end, queue_of(slot, local.channel, local.source)
+    while place > first and queue_of(np.int64(content[place - 1]), local.channel, local.source) > group:
         content[place] = content[place - 1]
         place -= 1
     content[place] = slot
@@ -42,25 +42,25 @@ def put(content: Any, first: int, end: int, slot: int, channel: int, source: Any
 
 
 @inlined
-def load(content: Any, frame: int, out: Any, at: int, length: int, channel: int, local: LocalTables) -> None:
-    """Writes a site of so many words, renamed, to a place of `out`."""
+def load(content: Any, frame: int, out: Any, at: int, length: int, local: LocalTables) -> None:
+    """Writes a site of this length, renamed, to a place of `out`."""
     out[at] = local.cell_renamed[np.int64(content[0]) * local.frames + frame]
     for w in range(1, length):
         slot = np.int64(content[w])
         packet = local.packet_renamed[(slot >> 1) * local.frames + frame]
-        put(out, at + 1, at + w, packet << 1 | slot & 1, channel, local.source)
+        put(out, at + 1, at + w, packet << 1 | slot & 1, local)
 
 
 @compiled
-def least(some: Pool, count: int, out: Pool, renamings: Any, channel: int, local: LocalTables, orbits: Orbits) -> None:
-    """The least renaming of each of some sites; [site, …]: bits: from which renamings of the site it comes."""
-    content, frames = out.content, orbits.frames
-    for k in range(count):
+def least(some: Pool, out: Pool, renamings: Any, local: LocalTables) -> None:
+    """The least renaming of each of some sites; `renamings`, [site, renaming]: whether that gives the least."""
+    content, frames = out.content, renamings.shape[1]
+    for k in range(renamings.shape[0]):
         begin, length = some.offset[k], some.offset[k + 1] - some.offset[k]
         start = out.offset[k]
         trial = start + length
         for frame in range(frames):
-            load(some.content[begin : begin + length], frame, content, trial, length, channel, local)
+            load(some.content[begin : begin + length], frame, content, trial, length, local)
             sign = -1 if frame == 0 else 0
             for w in range(length):
                 if not sign and content[trial + w] != content[start + w]:
@@ -96,38 +96,27 @@ def place_in_orbits(numbers: Any, known: int, renamings: Any, orbits: Orbits) ->
 
 
 @compiled
-def send_to(keys: Any, places: Any, pool: Pool, out: Pool, channel: int, local: LocalTables, orbits: Orbits) -> None:
+def send_to(keys: Any, places: Any, pool: Pool, out: Pool, local: LocalTables) -> None:
     """For each key (site · 2³² + packet) the site with that packet, and the place of its slot."""
     for k in range(keys.shape[0]):
         start = out.offset[k]
-        length = content_of(np.int64(keys[k] >> _32), out.content[start:], pool, channel, local, orbits)
+        length = content_of(np.int64(keys[k] >> _32), out.content[start:], pool, local)
         packet = np.int64(keys[k] & kernels.LOW)
-        places[k] = put(out.content, start + 1, start + length, packet << 1, channel, local.source)
+        places[k] = put(out.content, start + 1, start + length, packet << 1, local)
         out.offset[k + 1] = start + length + 1
 
 
 @inlined
-def content_of(number: int, site: Any, pool: Pool, channel: int, local: LocalTables, orbits: Orbits) -> int:
-    """Writes the words of a site; returns their number."""
-    orbit, frame = number >> orbits.bits, number & ((1 << orbits.bits) - 1)
+def content_of(number: int, site: Any, pool: Pool, local: LocalTables) -> int:
+    """Writes the words of a site; returns how many."""
+    orbit, frame = number >> local.bits, number & ((1 << local.bits) - 1)
     begin, end = pool.offset[orbit], pool.offset[orbit + 1]
-    load(pool.content[begin:end], frame, site, 0, end - begin, channel, local)
+    load(pool.content[begin:end], frame, site, 0, end - begin, local)
     return end - begin
 
 
 @compiled
-def make(
-    site: Any,
-    length: int,
-    kind: int,
-    slot: int,
-    o: int,
-    move: Any,
-    out: Pool,
-    k: int,
-    channel: int,
-    local: LocalTables,
-) -> int:
+def make(site: Any, length: int, kind: int, slot: int, o: int, move: Any, out: Pool, k: int, local: LocalTables) -> int:
     """Writes a move of a site, by the outcome `o` of a local transition, if it is one, and the site afterwards, as a
     sequence; returns the number of the next one.
     """
@@ -139,7 +128,7 @@ def make(
             end += 1
     if kind in (WAIT, DUPLICATE):
         for _ in range(2 if kind == DUPLICATE else 1):
-            put(content, start + 1, end, site[1 + slot] | 1, channel, local.source)
+            put(content, start + 1, end, site[1 + slot] | 1, local)
             end += 1
     action, move[kernels.OBSERVED], move[kernels.EMITS] = kind - WAIT, 0, 0
     if kind <= ARRIVAL:
@@ -163,21 +152,35 @@ def seen_of(outcome: Any) -> int:
 
 
 @inlined
-def note(missing: Any, count: int, kind: int, cell: int, packet: int) -> int:
-    """Notes a missing entry; returns how many there are."""
+def miss(missing: Any, count: int, kind: int, cell: int, packet: int) -> int:
+    """Records a missing entry; returns how many there are."""
     missing[count] = np.uint64(kind) << np.uint64(62) | np.uint64(cell) << _32 | np.uint64(packet)
     return count + 1
 
 
 @inlined
-def is_next(site: Any, s: int, channel: int, source: Any) -> bool:
+def is_next(site: Any, s: int, local: LocalTables) -> bool:
     """True if the packet in this slot can be the next to arrive, and no slot before it has the same."""
     if not s:
         return True
-    slot, before = site[1 + s], site[s]
-    return (channel == kernels.FIFO and slot & 1 != 0) or queue_of(slot, channel, source) != queue_of(
-        before, channel, source
-    )
+    before = queue_of(site[s], local.channel, local.source)
+    is_waiting = local.channel == kernels.FIFO and site[1 + s] & 1 != 0
+    return is_waiting or queue_of(site[1 + s], local.channel, local.source) != before
+
+
+@inlined
+def follows_accepted(site: Any, length: int, s: int, missing: Any, count: int, local: LocalTables) -> tuple[bool, int]:
+    """True if another packet of its link, which reached the process before the one in this slot, is accepted."""
+    cell, slot, follows = site[0], site[1 + s], False
+    queue = queue_of(slot, local.channel, local.source) | 1
+    for b in range(s if slot & 1 else length - 1):
+        earlier = site[1 + b]
+        if not follows and b != s and queue_of(earlier, local.channel, local.source) == queue:
+            entry = kernels.look_up(local.arrivals, cell, earlier >> 1)
+            if entry < 0:
+                count = miss(missing, count, kernels.MISS_ARRIVAL, cell, earlier >> 1)
+            follows = entry >= 0 and entry & 1 != 0
+    return follows, count
 
 
 @compiled
@@ -191,98 +194,79 @@ def list_moves(
     out: Pool,
     system: kernels.SearchConstants,
     local: LocalTables,
-    orbits: Orbits,
     missing: Any,
     site: Any,
 ) -> tuple[int, int, int]:
-    """Lists the moves of sites, with those that hand over a message if the key (site · 2³² + 0 or 1) is odd, and
-    enters them in `facts`, lines of `kernels.Tables`, and in `seen`, of which so many are known; `out` are the sites
-    after them. Returns how many moves there are, how many lines of `seen`, and how many entries of the local tables are
-    missing; then it must be called again. `site` is room for one site.
+    """Lists the moves of sites, sends among them if the key (site · 2³² + 0 or 1) is odd: in `moves`, the sites after
+    them in `out`, the lines of the sites in `facts`, and new lines of `kernels.Tables.seen`, whose first ones are
+    `known`. Returns the number of moves, of lines of `seen`, and of missing entries of the local tables; if there are
+    any, it must be called again. `site` is room for one site.
     """
-    n, channel = system.n, system.channel
-    cells, outcomes, arrivals, source = local.cells, local.outcomes, local.arrivals, local.source
+    n, cells, outcomes = system.n, local.cells, local.outcomes
+    is_fifo = local.channel == kernels.FIFO
     used = count = 0
     for k in range(keys.shape[0]):
-        length, hands = content_of(np.int64(keys[k] >> _32), site, pool, channel, local, orbits), keys[k] & _1 != 0
+        length, may_send = content_of(np.int64(keys[k] >> _32), site, pool, local), keys[k] & _1 != 0
         cell, slots = site[0], length - 1
-        started, handing, losses = used, np.int64(0), np.int64(0)
+        started, sends, losses = used, np.int64(0), np.int64(0)
         flags = cells[cell, kernels.CELL_FLAGS]
-        by_any, by_handing = np.int64(0), cells[cell, kernels.REFUSED] if hands else np.int64(0)
-        if hands or system.takes_own_steps:
+        by_any, by_sends = np.int64(0), cells[cell, kernels.REFUSED] if may_send else np.int64(0)
+        if may_send or system.takes_own_steps:
             if cells[cell, kernels.OWN_COUNT] < 0:
-                count = note(missing, count, kernels.MISS_OWN, cell, 0)
+                count = miss(missing, count, kernels.MISS_OWN, cell, 0)
             own = cells[cell, kernels.OWN_START]
             for o in range(own, own + cells[cell, kernels.OWN_COUNT]):
-                of_message = outcomes[o, kernels.FLAGS] & kernels.HANDS != 0
-                if of_message and not hands:
+                is_send = outcomes[o, kernels.FLAGS] & kernels.SENDS_MESSAGE != 0
+                if is_send and not may_send:
                     continue
-                if of_message:
-                    flags |= kernels.MAY_HAND | (0 if system.takes_anything else kernels.MUST_HAND)
-                    handing += 1
-                    by_handing |= seen_of(outcomes[o])
+                if is_send:
+                    flags |= kernels.MAY_SEND | (0 if system.takes_anything else kernels.MUST_SEND)
+                    sends += 1
+                    by_sends |= seen_of(outcomes[o])
                 else:
                     flags |= 0 if outcomes[o, kernels.FLAGS] & kernels.CRASHES else kernels.MUST_MOVE
                     by_any |= seen_of(outcomes[o])
-                used = make(site, length, OWN_STEP, 0, o, moves[used], out, used, channel, local)
+                used = make(site, length, OWN_STEP, 0, o, moves[used], out, used, local)
         for s in range(slots):
-            if not is_next(site, s, channel, source):
+            if not is_next(site, s, local):
                 continue
-            slot = site[1 + s]
-            mark, packet = slot & 1, slot >> 1
-            entry = kernels.look_up(arrivals, cell, packet)
+            is_marked, packet = site[1 + s] & 1 != 0, site[1 + s] >> 1
+            entry = kernels.look_up(local.arrivals, cell, packet)
             if entry < 0:
-                count = note(missing, count, kernels.MISS_ARRIVAL, cell, packet)
+                count = miss(missing, count, kernels.MISS_ARRIVAL, cell, packet)
                 continue
-            taken_in = False
-            accepted = entry & 1 != 0
-            if accepted and channel == kernels.FIFO:
-                # Those of its link that reached the process earlier must be refused.
-                for b in range(slots):
-                    if mark and b == s:
-                        break
-                    behind = site[1 + b]
-                    if b == s or queue_of(behind, channel, source) != queue_of(slot, channel, source) | 1:
-                        continue
-                    entry_behind = kernels.look_up(arrivals, cell, behind >> 1)
-                    if entry_behind < 0:
-                        count = note(missing, count, kernels.MISS_ARRIVAL, cell, behind >> 1)
-                    elif entry_behind & 1:
-                        accepted = False
-                        break
-            if accepted:
-                for o in range(entry >> 21, (entry >> 21) + ((entry >> 1) & 0xFFFFF)):
-                    taken_in = True
+            follows = False
+            if is_fifo and entry & 1:
+                follows, count = follows_accepted(site, length, s, missing, count, local)
+            begin, end = entry >> 21, (entry >> 21) + ((entry >> 1) & 0xFFFFF)
+            taken_in = begin < end and not follows
+            if taken_in:
+                for o in range(begin, end):
                     by_any |= seen_of(outcomes[o])
-                    used = make(site, length, ARRIVAL, s, o, moves[used], out, used, channel, local)
-            waits = channel == kernels.FIFO and not mark and not taken_in
-            if taken_in or waits:
+                    used = make(site, length, ARRIVAL, s, o, moves[used], out, used, local)
+            elif is_fifo and not is_marked:
+                used = make(site, length, WAIT, s, -1, moves[used], out, used, local)
+            if taken_in or (is_fifo and not is_marked):
                 flags |= kernels.MUST_MOVE
-            for kind in (WAIT, LOSE, DUPLICATE):
-                if (
-                    (kind == WAIT and waits)
-                    or (kind == LOSE and channel == kernels.LOSSY)
-                    or (kind == DUPLICATE and channel == kernels.DUPLICATING and not mark)
-                ):
-                    used = make(site, length, kind, s, -1, moves[used], out, used, channel, local)
+            if local.channel == kernels.LOSSY:
+                used = make(site, length, LOSE, s, -1, moves[used], out, used, local)
+            if local.channel == kernels.DUPLICATING and not is_marked:
+                used = make(site, length, DUPLICATE, s, -1, moves[used], out, used, local)
         if system.may_crash >= 0:
             for s in range(slots):
-                slot = site[1 + s]
-                sender = (cells[cell, kernels.PROCESS] + source[slot >> 1]) % n
-                if sender != system.may_crash or not is_next(site, s, channel, source):
-                    continue
-                if not (slot & 1 and channel == kernels.FIFO):
-                    used = make(site, length, LOSE, s, -1, moves[used], out, used, channel, local)
+                sender = (cells[cell, kernels.PROCESS] + local.source[site[1 + s] >> 1]) % n
+                if sender == system.may_crash and is_next(site, s, local) and not (is_fifo and site[1 + s] & 1):
+                    used = make(site, length, LOSE, s, -1, moves[used], out, used, local)
                     losses += 1
         facts[k, kernels.SITE_FLAGS] = flags
         facts[k, kernels.MOVES_START], facts[k, kernels.MOVES] = started, used - started
-        facts[k, kernels.HANDING] = handing if hands else -1
+        facts[k, kernels.SENDS] = sends if may_send else -1
         facts[k, kernels.LOSSES] = losses
         place = 0
-        while place < known and (seen[place, 0] != by_any or seen[place, 1] != by_handing):
+        while place < known and (seen[place, 0] != by_any or seen[place, 1] != by_sends):
             place += 1
         if place == known:
-            seen[known, 0], seen[known, 1] = by_any, by_handing
+            seen[known, 0], seen[known, 1] = by_any, by_sends
             known += 1
         facts[k, kernels.SEEN] = place
     return used, known, count

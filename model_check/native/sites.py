@@ -18,17 +18,18 @@ class Sites:
 
     def __init__(self, channel: int, then: Sequence[Sequence[int]]) -> None:
         self._channel, self._frames = channel, len(then)
-        self._bits = (self._frames - 1).bit_length()
+        self.bits = (self._frames - 1).bit_length()
         self._then = np.array(then, np.uint16)
+        self._inverse = np.argmin(self._then, axis=1).astype(np.uint16)
         #: The least sites of the orbits.
         self._sequences = Sequences()
         #: The number of words of the longest one.
         self._longest = 1
         self._sites = Column(kernels.SITE_COLUMNS, np.int32)
-        #: Of each site: 0, its moves are not listed; 1, without those that hand over a message; 2, with them.
-        self._how = Column(dtype=np.int8)
+        #: Of each site: 0, its moves are not listed; 1, without its sends; 2, with them.
+        self._listed_so_far = Column(dtype=np.int8)
         self._seen = np.zeros((0, 2), np.int64)
-        self._same = np.zeros((1 << 10, self._frames), np.uint16)
+        self._same = Column(self._frames, np.uint16)
         self._moves = Column(kernels.MOVE_COLUMNS, np.int32)
         self._sent_to = Map()
         #: The maximum number of moves of a site.
@@ -39,35 +40,34 @@ class Sites:
 
     def __len__(self) -> int:
         """An upper bound of their numbers."""
-        return len(self._sequences) << self._bits
+        return len(self._sequences) << self.bits
 
     def cell_of(self, site: int) -> int:
         """The cell of a site, without symmetry reduction."""
         content, offset = self._sequences.pool
-        return int(content[int(offset[site])])  # other threads ask, while both may move
+        return int(content[int(offset[site])])  # another thread may replace both meanwhile: old ones will do
 
     def number(self, cell: int, slots: Sequence[int], local: kernels.LocalTables) -> int:
         """The number of a site; each queue of slots in its order."""
         slots = sorted(slots, key=lambda slot: site_kernels.queue_of(slot, self._channel, local.source))
         room = self._sequences.room(1, 1 + len(slots))
-        room.content[: 1 + len(slots)] = [cell, *slots]
-        room.offset[1] = 1 + len(slots)
+        room.content[: 1 + len(slots)], room.offset[1] = [cell, *slots], 1 + len(slots)
         return int(self._numbers(1, local)[0])
 
     def _numbers(self, count: int, local: kernels.LocalTables) -> Any:
         """The numbers of the sites that are in the room; new ones are added to the tables."""
+        if not count:
+            return np.zeros(0, np.int64)
         known, sequences = len(self._sequences), self._sequences
-        if self._frames == 1 or not count:
-            numbers = sequences.numbers(count)
-        else:
-            some, renamings = sequences.room(0, 0), np.zeros((count, self._frames), np.bool_)
+        renamings = np.zeros((count, self._frames), np.bool_)
+        if self._frames > 1:
+            some = sequences.room(0, 0)
             some = Pool(some.content[: some.offset[count]].copy(), some.offset[: count + 1].copy())
             room = sequences.room(count + 1, int(np.diff(some.offset).max()))
-            site_kernels.least(some, count, room, renamings, self._channel, local, self._orbits)
-            numbers = sequences.numbers(count)
-            if len(sequences) > len(self._same):
-                same, self._same = self._same, np.zeros((len(sequences) * 3 // 2, self._frames), np.uint16)
-                self._same[: len(same)] = same
+            site_kernels.least(some, room, renamings, local)
+        numbers = sequences.numbers(count)
+        self._same.add(np.zeros((len(sequences) - known, self._frames), np.uint16))
+        if self._frames > 1:
             site_kernels.place_in_orbits(numbers, known, renamings, self._orbits)
         if len(sequences) > known:
             self._add_lines(known, local)
@@ -75,8 +75,7 @@ class Sites:
 
     @property
     def _orbits(self) -> kernels.Orbits:
-        inverse = np.argmin(self._then, axis=1).astype(np.uint16)
-        return kernels.Orbits(self._frames, self._bits, self._then, inverse, self._same)
+        return kernels.Orbits(self._frames, self.bits, self._then, self._inverse, self._same.array)
 
     def _add_lines(self, begin: int, local: kernels.LocalTables) -> None:
         """Adds the lines of new sites, from this orbit on, to the tables."""
@@ -85,20 +84,20 @@ class Sites:
         self._longest = max(self._longest, int(lengths.max()))
         cells = self._sequences.firsts(begin, end).astype(np.int64)[:, np.newaxis] * local.frames
         of_cells = local.cells[local.cell_renamed[cells + np.arange(self._frames)]]
-        facts = np.full((end - begin, 1 << self._bits, kernels.SITE_COLUMNS), -1, np.int32)
+        facts = np.full((end - begin, 1 << self.bits, kernels.SITE_COLUMNS), -1, np.int32)
         there = facts[:, : self._frames]
         there[:, :, kernels.SLOTS] = lengths - 1
         there[:, :, kernels.SENDS_MADE] = of_cells[:, :, kernels.MADE]
         there[:, :, kernels.SITE_FLAGS] = of_cells[:, :, kernels.CELL_FLAGS]
         self._sites.add(facts.reshape(-1, kernels.SITE_COLUMNS))
-        self._how.add(np.zeros((end - begin) << self._bits, np.int8))
+        self._listed_so_far.add(np.zeros((end - begin) << self.bits, np.int8))
 
     def send_to(self, keys: Any, local: kernels.LocalTables) -> None:
         """Computes missing sites to which a packet is sent (site · 2³² + packet)."""
         for start in range(0, len(keys), SOME):
             some = keys[start : start + SOME]
             places, room = np.zeros(len(some), np.int64), self._sequences.room(SOME, self._longest + 1)
-            site_kernels.send_to(some, places, self._sequences.pool, room, self._channel, local, self._orbits)
+            site_kernels.send_to(some, places, self._sequences.pool, room, local)
             self._sent.append((some, self._numbers(len(some), local) << 16 | places))
 
     def list_moves(
@@ -109,12 +108,13 @@ class Sites:
         fill: Callable[[Any], None],
         most_moves: Callable[[int], int],
     ) -> None:
-        """Lists the moves of sites (site · 2³² + 1 if with those that hand over a message). `fill` computes missing
-        entries of the local tables; `most_moves` gives the most moves of a site with so many slots.
+        """Lists the moves of sites (site · 2³² + 1: its sends, too). `fill` computes missing entries of the local
+        tables; `most_moves` gives the maximum number of moves of a site, by its number of slots.
         """
-        numbers, how = (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(1)).astype(np.int8) + 1
-        keys = keys[self._how.array[numbers] < how]
-        self._how[numbers] = np.maximum(how, self._how.array[numbers])  # of equal ones the last, which is the greatest
+        numbers, wanted = (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(1)).astype(np.int8) + 1
+        keys = keys[self._listed_so_far.array[numbers] < wanted]
+        # Of equal sites the last one counts, which wants most.
+        self._listed_so_far[numbers] = np.maximum(wanted, self._listed_so_far.array[numbers])
         for start in range(0, len(keys), SOME):
             some = keys[start : start + SOME]
             numbers = (some >> np.uint64(32)).astype(np.int64)
@@ -127,10 +127,9 @@ class Sites:
                 local, most = local_tables(), len(some) * most_moves(self._longest - 1)
                 moves = np.zeros((most, kernels.MOVE_COLUMNS), np.int32)
                 room = self._sequences.room(most, self._longest + 1)
-                pool, orbits = self._sequences.pool, self._orbits
-                known = len(self._seen)
+                pool, known = self._sequences.pool, len(self._seen)
                 count, known, lacking = site_kernels.list_moves(
-                    some, facts, seen, known, pool, moves, room, system, local, orbits, missing, site
+                    some, facts, seen, known, pool, moves, room, system, local, missing, site
                 )
                 if not lacking:
                     break

@@ -417,7 +417,7 @@ class Tables:
         hands: Message | None = None,
     ) -> None:
         """Tabulates an outcome, unless it delivers a message that the application does not want now."""
-        flags = 0 if hands is None else kernels.HANDS
+        flags = 0 if hands is None else kernels.SENDS_MESSAGE
         for event in step.events:
             if event.kind == "deliver":
                 flags |= kernels.DELIVERED
@@ -456,6 +456,8 @@ class Tables:
             self.cell_renamed.array,
             self.packet_renamed.array,
             len(self.frames),
+            self._channel,
+            self.sites.bits,
         )
 
     def arrays(self) -> kernels.Tables:

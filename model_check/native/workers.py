@@ -1,6 +1,5 @@
 """The buffers of a worker that expands rows."""
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +15,13 @@ OUTBOX_ROWS = 1 << 17
 
 def _apart(count: int, dtype: Any = np.int64) -> Any:
     """Zeroes in separate cache lines, for data that a worker writes all the time, without slowing others."""
-    line = 16
+    line = 32
     return np.zeros(count + 2 * line, dtype)[line : line + count]
 
 
 class Sizes(NamedTuple):
-    """The count of numbers in the tables, and the maximum number of moves of a site."""
+    """The number of names of actions, and the maximum number of moves of a site."""
 
-    monitor_states: int
-    sites: int
     actions: int
     most_moves: int
 
@@ -39,9 +36,8 @@ class Worker:
         self.owners = owners
         self.sleeps = sleeps
         self.outbox_rows = max(OUTBOX_ROWS // owners, 1)
-        #: The number of rows that the last expansion reached, and whether it ended at one with too wide successors.
+        #: The number of rows that the last expansion reached.
         self.place = 0
-        self.narrow = False
         self.filled = _apart(owners)
         self.recent = np.full(1 << 12, kernels.EMPTY, np.uint64)
         self.tallies = _apart(2)
@@ -58,25 +54,21 @@ class Worker:
         )
         self._room: tuple[Any, ...] = ()
 
-    def make_room(self, n: int, words: int, sizes: Sizes) -> None:
-        """Room for rows of n processes with this many words, and for the moves of one row."""
-        room = (words, sizes, self.outbox_rows)
+    def make_room(self, n: int, sizes: Sizes) -> None:
+        """Room for the moves of one row of n processes, and for its successors."""
+        room = (n, sizes.actions, sizes.most_moves, self.outbox_rows)
         if room == self._room:
             return
-        if self._room[:1] + self._room[2:] != room[:1] + room[2:]:
-            out = np.zeros((self.owners, self.outbox_rows, words), np.uint64)
-            asleep = np.zeros((self.owners, self.outbox_rows if self.sleeps else 0), np.uint32)
-            self.outbox = kernels.Outbox(out, np.zeros(out.shape[:2], np.uint64), asleep, self.filled)
         self._room = room
+        rows = np.zeros((self.owners, self.outbox_rows, n + 1), np.int32)
+        asleep = np.zeros((self.owners, self.outbox_rows if self.sleeps else 0), np.uint32)
+        self.outbox = kernels.Outbox(rows, np.zeros(rows.shape[:2], np.uint64), asleep, self.filled)
         self.found = self.found._replace(actions=_apart(sizes.actions))
         self.scratch = kernels.Scratch(
-            numbers=np.zeros((PREFETCH_BATCH, n + 1), np.int64),
-            after=_apart(n + 1),
-            base=_apart(words, np.uint64),
-            best=_apart(n + 1),
-            trial=_apart(n + 1),
+            after=_apart(n + 1, np.int32),
+            best=_apart(n + 1, np.int32),
+            trial=_apart(n + 1, np.int32),
             started=_apart(self.owners),
-            limit=_apart(n + 1),
             moves=np.zeros((PREFETCH_BATCH, n * sizes.most_moves + 1, 3), np.int64),
             listed=np.zeros((PREFETCH_BATCH, 5), np.int64),
             first_slot=np.zeros((PREFETCH_BATCH, n + 1), np.int64),
@@ -85,21 +77,16 @@ class Worker:
     def expand(self, rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space) -> None:
         """Expands the rows of the numbers `todo`, up to `place`."""
         buffers = kernels.Buffers(self.outbox, self.found, self.recent, self.scratch)
-        place = int(expand(rows, is_new, asleep, todo, space, buffers))
-        self.narrow = place < 0
-        self.place = -1 - place if self.narrow else place
+        self.place = int(expand(rows, is_new, asleep, todo, space, buffers))
 
     def found_for(self, owner: int) -> Incoming:
         """The rows found for an owner."""
         outbox, found = self.outbox, slice(int(self.filled[owner]))
         return Incoming(outbox.rows[owner, found], outbox.hashes[owner, found], outbox.asleep[owner, found])
 
-    def blocked_sites(self, rows: Any, layout: kernels.Layout, n: int) -> Iterator[Any]:
-        """The sites of each of the expanded rows where a program ends unfinished."""
-        for r in self.found.blocked[: self.found.used[2]].tolist():
-            numbers = np.zeros(len(layout.word), np.int64)
-            kernels.unpack(rows[r], layout, numbers)
-            yield numbers[1 : 1 + n]
+    def blocked(self, rows: Any) -> Any:
+        """Those of the expanded rows where a program ends unfinished."""
+        return rows[self.found.blocked[: self.found.used[2]]]
 
     def empty(self) -> None:
         """Empties the outboxes, and the lists of misses and rows."""
@@ -110,7 +97,6 @@ class Worker:
         """Empties all, once the findings are added up; doubles arrays that had too little room."""
         self.recent[:] = kernels.EMPTY
         self.outbox_rows *= 1 + int(self.found.used[3])
-        self.narrow = False
         found = self.found
         for array in (self.filled, self.tallies, found.counts, found.seen, found.actions, found.used):
             array[:] = 0

@@ -23,7 +23,6 @@ import numpy as np
 from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.native.checkpoints import CHECKPOINT, START_OVER_HINT, damaged, drop
 from crownless.model_check.native.columns import distinct
-from crownless.model_check.native.layout import Shape
 from crownless.model_check.native.level_search import LevelSearch
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.search.engines import Engine
@@ -99,15 +98,13 @@ class SearchOnDisk(LevelSearch):
 
     def start(self) -> None:
         self.earlier = [[] for _ in range(self.workers)]
-        shape = self.shape_of()
-        layout = shape.layout(self.n)
-        row = self.first_row(layout)
-        whose = self.owners_of(row, layout)
+        row = self.first_row()
+        whose = self.owners_of(row)
         self.parts = []
         rows = [row[whose == owner] for owner in range(self.workers)]
         with self._writing():
-            found = write_found(self._directory, rows, [], shape)
-        self._merge([found], shape)
+            found = write_found(self._directory, rows, [])
+        self._merge([found])
 
     def turn(self) -> bool:
         return any(part.size for part in self.parts)
@@ -140,7 +137,7 @@ class SearchOnDisk(LevelSearch):
     def _write_rows_of(self, search: NativeSearch) -> None:
         """Writes the rows of its level, and of earlier ones if they are kept, for each owner."""
         whole = list(zip(search.now, search.begins, search.ends, strict=True))
-        owners = [self.owners_of(row_set.rows[:end], search.layout).astype(np.uint16) for row_set, _, end in whole]
+        owners = [self.owners_of(row_set.rows[:end]).astype(np.uint16) for row_set, _, end in whole]
 
         def block(owner: int, of_level: bool) -> Block:
             arrays: dict[str, list[Any]] = {"rows": [], "asleep": [], "is_new": []}
@@ -151,7 +148,7 @@ class SearchOnDisk(LevelSearch):
                 arrays["is_new"].append(row_set.is_new[own])
                 arrays["asleep"].append(row_set.asleep[own] if len(row_set.asleep) else row_set.asleep)
             joined = {name: np.concatenate(parts) for name, parts in arrays.items()}
-            return Block(write(self._directory, f"level-{owner}", **joined), len(joined["rows"]), search.shape)
+            return Block(write(self._directory, f"level-{owner}", **joined), len(joined["rows"]))
 
         self.parts = [block(owner, True) for owner in range(self.workers)]
         self.earlier = [[block(owner, False)] if self.keep else [] for owner in range(self.workers)]
@@ -160,7 +157,6 @@ class SearchOnDisk(LevelSearch):
 
     def expand(self) -> None:
         """Expands in rounds, until no row misses an entry; then merges the rows found."""
-        shape = self.shape_of()
         left = {owner: Left(np.zeros(0, np.int64), 0) for owner, part in enumerate(self.parts) if part.size}
         found: list[Found] = []
         misses: Any = np.zeros(0, np.uint64)
@@ -169,32 +165,29 @@ class SearchOnDisk(LevelSearch):
             if self.over():
                 return
             tasks = [
-                ExpandTask(str(self._directory), "", self.system, self.workers, owner, self.parts[owner], rest, shape)
+                ExpandTask(str(self._directory), "", self.system, self.workers, owner, self.parts[owner], rest)
                 for owner, rest in left.items()
             ]
             answers = self.expanded(tasks, View(self.tables.arrays(), self.monitor_states.arrays(), self.sizes()))
             left = {answer.owner: answer.left for answer in answers if answer.left is not None}
             misses = self._take_account(answers)
-            for answer in answers:
-                shape = shape.joined(answer.shape)
-                found += answer.found
-        self._merge(found, shape)
+            found += [file for answer in answers for file in answer.found]
+        self._merge(found)
 
     def _take_account(self, answers: Sequence[ExpandResult]) -> Any:
         """Adds up the results of a round; returns the missed entries."""
         for answer in answers:
             self.add_counts(answer.counts, answer.seen, answer.actions)
-            for sites in answer.waits.tolist():
-                self.add_blocked(sites)
+            self.add_blocked(answer.blocked)
         return distinct(np.concatenate([answer.misses for answer in answers]))
 
-    def _merge(self, found: list[Found], shape: Shape) -> None:
+    def _merge(self, found: list[Found]) -> None:
         """Merges the rows found into the next level."""
         if self.keep:
             for earlier, part in zip(self.earlier, self.parts, strict=False):
                 earlier += [part] if part.size else []
         tasks = [
-            MergeTask(str(self._directory), self.n, owner, earlier, found, shape, self.system.sleeps)
+            MergeTask(str(self._directory), self.n, owner, earlier, found, self.system.sleeps)
             for owner, earlier in enumerate(self.earlier)
         ]
         answers = self.merged(tasks)

@@ -15,8 +15,7 @@ import numpy as np
 
 from crownless.model_check.native import kernels
 from crownless.model_check.native.columns import distinct
-from crownless.model_check.native.layout import Shape
-from crownless.model_check.native.row_set import Incoming, RowSet, hashes_of, repack
+from crownless.model_check.native.row_set import Incoming, RowSet, hashes_of
 from crownless.model_check.native.workers import BLOCK, Sizes, Worker
 
 #: A task leaves its remaining rows for the next round once this many, and one in this many, miss a table entry: the
@@ -38,7 +37,6 @@ class Block(NamedTuple):
 
     file: str
     size: int
-    shape: Shape
 
 
 class Found(NamedTuple):
@@ -49,7 +47,6 @@ class Found(NamedTuple):
 
     file: str
     ends: list[int]
-    shape: Shape
 
 
 class Left(NamedTuple):
@@ -69,7 +66,6 @@ class ExpandTask(NamedTuple):
     owner: int
     part: Block
     left: Left
-    shape: Shape  #: of the successors, at least
 
 
 class ExpandResult(NamedTuple):
@@ -81,9 +77,8 @@ class ExpandResult(NamedTuple):
     counts: Any
     seen: Any
     actions: Any
-    waits: Any  #: sites of rows where a program ends unfinished, each once
+    blocked: Any  #: rows where a program ends unfinished
     found: list[Found]
-    shape: Shape
 
 
 class MergeTask(NamedTuple):
@@ -94,7 +89,6 @@ class MergeTask(NamedTuple):
     owner: int
     earlier: list[Block]  #: its parts of the levels before, if these are kept
     found: list[Found]
-    shape: Shape
     sleeps: bool
 
 
@@ -116,14 +110,12 @@ def write(directory: str | Path, name: str, **arrays: Any) -> str:
 def expand(task: ExpandTask, view: View) -> ExpandResult:
     """Expands rows until too many miss a table entry."""
     n, sizes = task.system.n, view.sizes
-    layout = task.part.shape.layout(n)
-    shape, layout_after = task.shape, task.shape.layout(n)
     with np.load(Path(task.directory) / task.part.file) as arrays:
         rows, asleep, is_new = arrays["rows"], arrays["asleep"], arrays["is_new"]
     worker = Worker(task.owners, sleeps=task.system.sleeps)
     counts, seen = np.zeros(2, np.int64), np.zeros(2, np.int64)
     actions = np.zeros(sizes.actions, np.int64)
-    misses, waits = [np.zeros(0, np.uint64)], [np.zeros((0, n), np.int64)]
+    misses, blocked = [np.zeros(0, np.uint64)], [rows[:0]]
     found: list[Found] = []
     old, fresh = task.left
     missed: list[Any] = [np.zeros(0, np.int64)]
@@ -133,24 +125,21 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
         if not len(todo):
             todo = np.arange(fresh, min(fresh + BLOCK, len(rows)))
             fresh += len(todo)
-        worker.make_room(n, layout_after.words, sizes)
-        space = kernels.Space(layout, layout_after, task.system, view.tables, view.monitor_states)
+        worker.make_room(n, sizes)
+        space = kernels.Space(task.system, view.tables, view.monitor_states)
         worker.expand(rows, is_new, asleep, todo, space)
         of_worker = worker.found
         missed.append(of_worker.again[: of_worker.used[1]].copy())
         misses.append(distinct(of_worker.misses[: of_worker.used[0]]))
-        waits.extend(sites[np.newaxis] for sites in worker.blocked_sites(rows, layout, n))
+        blocked.append(worker.blocked(rows))
         counts += of_worker.counts
         seen |= of_worker.seen
         actions += of_worker.actions
         if worker.filled.any():
-            found.append(_successors(task, worker, shape))
+            found.append(_successors(task, worker))
         old = np.concatenate([todo[worker.place :], old])
         expanded += worker.place
         missing += len(missed[-1])
-        if worker.narrow:
-            shape = shape.joined(Shape(2 * sizes.monitor_states, 2 * sizes.sites))
-            layout_after = shape.layout(n)
         worker.start_again()
         if missing > MISSES_TO_STOP_AT and missing * STOP_AT_ONE_IN > expanded:
             break
@@ -162,65 +151,51 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
         counts,
         seen,
         actions,
-        np.unique(np.concatenate(waits), axis=0),
+        np.concatenate(blocked),
         found,
-        shape,
     )
 
 
-def _successors(task: ExpandTask, worker: Worker, shape: Shape) -> Found:
+def _successors(task: ExpandTask, worker: Worker) -> Found:
     """Writes the successors to a file, by owner."""
     found = [worker.found_for(owner) for owner in range(task.owners)]
-    return write_found(task.directory, [each.rows for each in found], [each.asleep for each in found], shape)
+    return write_found(task.directory, [each.rows for each in found], [each.asleep for each in found])
 
 
-def write_found(directory: str | Path, rows: Sequence[Any], asleep: Sequence[Any], shape: Shape) -> Found:
+def write_found(directory: str | Path, rows: Sequence[Any], asleep: Sequence[Any]) -> Found:
     """Writes the rows found for each owner to a file of this attempt only."""
     file = f"found-{uuid4().hex[:12]}.rows"
     ends = np.cumsum([len(each) for each in rows]).tolist()
     with (Path(directory) / file).open("wb") as out:  # unlike an archive, it is read in part, and has no checksums
         for each in [*rows, *(asleep if any(map(len, asleep)) else [np.zeros(ends[-1], np.uint32)])]:
             out.write(each)  # unlike `tofile`, it fails if the disk is full
-    return Found(file, ends, shape)
+    return Found(file, ends)
 
 
 def read_found(directory: str | Path, found: Found, owner: int, n: int) -> tuple[Any, Any]:
-    """The rows found for an owner, and what sleeps in each."""
+    """The rows of n processes found for an owner, and what sleeps in each."""
     path, (begin, end) = Path(directory) / found.file, (0, *found.ends)[owner : owner + 2]
-    words = found.shape.layout(n).words
-    rows = np.fromfile(path, np.uint64, (end - begin) * words, offset=begin * words * 8)
-    asleep = np.fromfile(path, np.uint32, end - begin, offset=found.ends[-1] * words * 8 + begin * 4)
-    if len(rows) + len(asleep) != (end - begin) * (words + 1):
+    width = n + 1
+    rows = np.fromfile(path, np.int32, (end - begin) * width, offset=begin * width * 4)
+    asleep = np.fromfile(path, np.uint32, end - begin, offset=(found.ends[-1] * width + begin) * 4)
+    if len(rows) + len(asleep) != (end - begin) * (width + 1):
         raise OSError(EIO, "cut short", str(path))
-    return rows.reshape(-1, words), asleep
+    return rows.reshape(-1, width), asleep
 
 
 def merge(task: MergeTask) -> MergeResult:
     """Merges the rows found for an owner with its earlier ones, each row once, and writes the new ones."""
-    directory, layout = Path(task.directory), task.shape.layout(task.n)
-    row_set = RowSet(layout.words, sleeps=task.sleeps)
+    directory = Path(task.directory)
+    row_set = RowSet(task.n, sleeps=task.sleeps)
     for block in task.earlier:
         with np.load(directory / block.file) as arrays:
-            row_set.add(_laid_out(arrays["rows"], block.shape, task), layout)
+            row_set.add(arrays["rows"])
     start = row_set.used
     tallies = np.zeros(2, np.int64)
     for found in task.found:
         rows, asleep = read_found(directory, found, task.owner, task.n)
-        rows = _laid_out(rows, found.shape, task)
-        hashes = np.zeros(len(rows), np.uint64)
-        hashes_of(rows, layout, hashes)
-        row_set.insert(Incoming(rows, hashes, asleep), layout, start, tallies)
+        row_set.insert(Incoming(rows, hashes_of(rows), asleep), start, tallies)
     new = slice(start, row_set.used)
     arrays_of_part = {"rows": row_set.rows[new], "asleep": row_set.asleep[new], "is_new": row_set.is_new[new]}
     file = write(directory, f"level-{task.owner}", **arrays_of_part)
-    return MergeResult(Block(file, row_set.used - start, task.shape), int(tallies[0]), int(tallies[1]))
-
-
-def _laid_out(rows: Any, shape: Shape, task: MergeTask) -> Any:
-    """The rows in the layout of the task."""
-    if shape == task.shape:
-        return rows
-    before, after = shape.layout(task.n), task.shape.layout(task.n)
-    out = np.zeros((len(rows), after.words), np.uint64)
-    repack(rows, len(rows), before, after, out, np.zeros(len(after.word), np.int64))
-    return out
+    return MergeResult(Block(file, row_set.used - start), int(tallies[0]), int(tallies[1]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 from unittest.mock import Mock
 
@@ -17,9 +16,8 @@ from native_engine_setup import Question, question
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.native import kernels
 from crownless.model_check.native.columns import Map
-from crownless.model_check.native.layout import WORD, Shape
 from crownless.model_check.native.ranks import Ranks
-from crownless.model_check.native.row_set import Incoming, RowSet, repack
+from crownless.model_check.native.row_set import Incoming, RowSet, hashes_of
 from crownless.model_check.search.engines import NATIVE_CHANNELS
 from crownless.model_check.search.reachable import reachable
 
@@ -28,63 +26,23 @@ quickly = settings(max_examples=60, deadline=None, derandomize=True, database=No
 
 # -- rows --------------------------------------------------------------------------------------------------------------
 
-#: How many processes, monitor states and sites.
-SIZES = st.tuples(st.integers(1, 16), st.integers(1, 1 << 33), st.integers(1, 1 << 31))
-
-
-@given(SIZES)
-@quickly
-def test_no_field_of_a_row_straddles_two_words_or_overlaps_another(sizes: tuple[int, ...]) -> None:
-    n, monitor_states, sites = sizes
-    made = Shape(monitor_states, sites).layout(n)
-    assert len(made.word) == len(made.shift) == len(made.mask) == 1 + n
-    taken = [0] * made.words
-    for word, shift, mask in zip(made.word.tolist(), made.shift.tolist(), made.mask.tolist(), strict=True):
-        bits = mask << shift
-        assert bits < 1 << WORD
-        assert not taken[word] & bits
-        taken[word] |= bits
-    assert all(taken) or not any(made.mask.tolist())
-    assert made.mask[0] >= monitor_states - 1
-    assert all(mask >= sites - 1 for mask in made.mask[1:].tolist())
-    monitor_state_bits = made.monitor_state_bits.tolist()
-    assert monitor_state_bits[made.word[0]] == int(made.mask[0]) << int(made.shift[0])
-    assert sum(map(bool, monitor_state_bits)) == bool(made.mask[0])
-
-
-@given(SIZES, st.tuples(*[st.integers(1, 1000)] * 2), st.integers(0, 2**32))
-@quickly
-def test_what_is_packed_is_unpacked_and_what_is_laid_out_anew_is_the_same(
-    sizes: tuple[int, ...], more: tuple[int, ...], seed: int
-) -> None:
-    n, monitor_states, sites = sizes
-    before = Shape(monitor_states, sites).layout(n)
-    after = Shape(monitor_states * more[0], sites * more[1]).layout(n)
-    chance = random.Random(seed)
-    count = 5
-    rows, repacked = np.zeros((count, before.words), np.uint64), np.zeros((count, after.words), np.uint64)
-    rows[:] = 2**64 - 1  # whatever was there
-    numbers = np.array([[chance.randint(0, mask) for mask in before.mask.tolist()] for _ in range(count)], np.int64)
-    read = np.zeros(len(before.word), np.int64)
-    for k in range(count):
-        kernels.pack(numbers[k], before, rows[k])
-        kernels.unpack(rows[k], before, read)
-        assert read.tolist() == numbers[k].tolist()
-    repack(rows, count, before, after, repacked, np.zeros(len(after.word), np.int64))
-    again = np.zeros(len(after.word), np.int64)
-    for k in range(count):
-        kernels.unpack(repacked[k], after, again)
-        assert again.tolist() == numbers[k].tolist()
-
 
 def test_rows_with_one_hash_are_told_apart() -> None:
-    layout = Shape(4, 100).layout(2)
-    rows = np.zeros((4, layout.words), np.uint64)
-    for row, numbers in zip(rows, ((0, 1, 2), (1, 1, 2), (0, 2, 1), (0, 1, 2)), strict=True):
-        kernels.pack(np.array(numbers), layout, row)
-    row_set, tallies = RowSet(layout.words), np.zeros(2, np.int64)
-    row_set.insert(Incoming(rows, np.full(4, 7 << 40, np.uint64), np.zeros(0, np.uint32)), layout, 0, tallies)
+    rows = np.array(((0, 1, 2), (1, 1, 2), (0, 2, 1), (0, 1, 2)), np.int32)
+    row_set, tallies = RowSet(2), np.zeros(2, np.int64)
+    row_set.insert(Incoming(rows, np.full(4, 7 << 40, np.uint64), np.zeros(0, np.uint32)), 0, tallies)
     assert (row_set.used, tallies.tolist()) == (3, [2, 0]), "nodes, and states"
+
+
+def test_an_owner_gets_its_share_of_rows_whose_place_in_its_table_is_anywhere() -> None:
+    rows = np.arange(40_000, dtype=np.int32).reshape(-1, 4)
+    hashes = hashes_of(rows)
+    owners = kernels.owner_of(hashes, 3)
+    assert owners.max() == 2
+    for owner in range(3):
+        share = hashes[owners == owner] >> np.uint64(60)
+        assert 3000 < len(share) < 3700
+        assert len(set(share.tolist())) == 16
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------

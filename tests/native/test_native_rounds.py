@@ -8,7 +8,6 @@ from unittest.mock import patch
 import pytest
 from native_engine_setup import question, reported, small_rounds
 
-from crownless.model_check.native.layout import Shape
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.native.workers import Worker
 
@@ -24,32 +23,14 @@ SAMPLE: tuple[tuple[str, int, int, dict[str, Any]], ...] = (
 )
 
 
-class Narrow(NativeSearch):
-    """Its rows have room for the numbers that there are, and no more; counts how often they are laid out anew."""
-
-    widened = 0
-
-    def shape_of(self) -> Shape:
-        return Shape(len(self.monitor_states), len(self.tables.sites))
-
-    def _widen(self) -> None:
-        self.widened += 1
-        super()._widen()
-
-
 @pytest.mark.parametrize(("protocol", "n", "m", "options"), SAMPLE, ids=str)
-def test_small_rounds_and_narrow_rows_change_nothing(protocol: str, n: int, m: int, options: dict[str, Any]) -> None:
+def test_small_rounds_change_nothing(protocol: str, n: int, m: int, options: dict[str, Any]) -> None:
     both = question(protocol, n, m, **options)
     for symmetry in (False, True) if both.admits_symmetry() else (False,):
         expected = reported(both.native(symmetry=True) if symmetry else both.plain())
         for block, outbox, workers in ((1, 1, 1), (4, 8, 2), (1000, 1, 2)):
             with small_rounds(block, outbox):
                 assert reported(both.native(workers, symmetry=symmetry)) == expected, (block, outbox, workers)
-        with patch("native_engine_setup.NativeSearch", Narrow), small_rounds(7, 64):
-            search = both.search(2, symmetry=symmetry)
-            assert isinstance(search, Narrow)
-            assert reported(search.explore()) == expected
-            assert search.widened > 2
 
 
 class Counting(NativeSearch):

@@ -17,7 +17,6 @@ from native_engine_setup import REDUCED, Question, question, reported
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, load_program
-from crownless.model_check.native.layout import Shape
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.on_disk import search as on_disk
 from crownless.model_check.on_disk import tasks
@@ -114,19 +113,19 @@ def test_a_full_disk_ends_the_search_with_what_was_found(memory_runs_short: list
 @pytest.fixture
 def found(tmp_path: Path) -> tasks.Found:
     """Rows found for two owners, written to a file."""
-    rows = [np.arange(2 * n, dtype=np.uint64).reshape(n, 2) for n in (3, 2)]
+    rows = [np.arange(3 * n, dtype=np.int32).reshape(n, 3) for n in (3, 2)]
     asleep = [np.arange(n, dtype=np.uint32) for n in (3, 2)]
-    return tasks.write_found(tmp_path, rows, asleep, Shape(1 << 30, 1 << 30))
+    return tasks.write_found(tmp_path, rows, asleep)
 
 
 def test_rows_found_are_read_as_they_were_written(found: tasks.Found, tmp_path: Path) -> None:
     for owner, n in enumerate((3, 2)):
         rows, asleep = tasks.read_found(tmp_path, found, owner, 2)
-        assert rows.tolist() == [[2 * k, 2 * k + 1] for k in range(n)]
+        assert rows.tolist() == [[3 * k, 3 * k + 1, 3 * k + 2] for k in range(n)]
         assert asleep.tolist() == list(range(n))
 
 
-@pytest.mark.parametrize("missing", [1, 20, 99])
+@pytest.mark.parametrize("missing", [1, 20, 70])
 def test_a_file_of_rows_that_is_cut_short_is_noticed(found: tasks.Found, tmp_path: Path, missing: int) -> None:
     path = tmp_path / found.file
     os.truncate(path, path.stat().st_size - missing)
@@ -137,7 +136,7 @@ def test_a_file_of_rows_that_is_cut_short_is_noticed(found: tasks.Found, tmp_pat
 def test_a_full_disk_is_noticed_where_rows_are_written(tmp_path: Path) -> None:
     (tmp_path / "found-0.rows").symlink_to("/dev/full")
     with patch.object(tasks, "uuid4", lambda: Mock(hex="0")), pytest.raises(OSError, match="No space left"):
-        tasks.write_found(tmp_path, [np.zeros((3, 2), np.uint64)], [], Shape(1 << 30, 1 << 30))
+        tasks.write_found(tmp_path, [np.zeros((3, 3), np.int32)], [])
 
 
 def test_a_search_that_needs_too_much_memory_on_disk_too_ends(memory_runs_short: list[int]) -> None:

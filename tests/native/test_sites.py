@@ -77,7 +77,7 @@ def test_the_moves_of_a_site_stay_listed_with_its_sends() -> None:
     (site, *_) = tables.initial_sites
     tables.fill(asks(site, with_sends=True))
     tables.fill(asks(site, with_sends=False))
-    assert tables.arrays().sites[site, kernels.HANDING] == 2
+    assert tables.arrays().sites[site, kernels.SENDS] == 2
 
 
 @pytest.mark.parametrize("order", [(False, True), (True, False), (True, True)])
@@ -116,6 +116,13 @@ def test_a_resumed_search_of_processes_falsely_declared_alike_loses_nothing(name
     expected = reported(both.plain())
     for stop in (expected["states"] // 4, expected["states"] // 2):
         assert stopped_and_resumed(both, tmp_path / str(stop), stop, symmetry=True) == expected
+
+
+def test_two_processes_with_symmetry_may_have_many_sites() -> None:
+    """They have one renaming that leaves process 0 in place, which does nothing."""
+    both = question("rst", 2, 9)
+    found = both.native(symmetry=True)
+    assert (found.states, both.native().states) == (4624, 9217)
 
 
 def test_seven_processes_have_more_renamings_than_fit_into_a_byte() -> None:
