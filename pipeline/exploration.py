@@ -24,7 +24,6 @@ import numpy as np
 from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.native import kernels
 from crownless.model_check.native.checkpoints import Checkpoint
-from crownless.model_check.native.workers import Sizes
 from crownless.model_check.on_disk.search import SearchOnDisk
 from crownless.model_check.on_disk.tasks import (
     ExpandResult,
@@ -105,7 +104,7 @@ class SearchOnSpark(SearchOnDisk):
             return super().expanded(tasks, view)
         parts = (view.tables, view.tables.orbits, view.monitor_states)
         arrays = {name: array for part in parts for name, array in part._asdict().items() if name != "orbits"}
-        tables = write(self._directory, "tables", **arrays, sizes=np.array(view.sizes))
+        tables = write(self._directory, "tables", **arrays, sizes=np.array([view.actions, view.most_moves]))
         return self._on_spark(expand_on_executor, [task._replace(tables=tables) for task in tasks])
 
     def merged(self, tasks: Sequence[MergeTask]) -> list[MergeResult]:
@@ -142,7 +141,7 @@ def view_in(directory: str, file: str) -> View:
         return View(
             kernels.Tables(**tables, orbits=orbits),
             kernels.MonitorStates(*(arrays[name] for name in kernels.MonitorStates._fields)),
-            Sizes(*arrays["sizes"].tolist()),
+            *arrays["sizes"].tolist(),
         )
 
 

@@ -308,7 +308,9 @@ class Search:
         def run_to(known: Property) -> tuple[list[LocalStep], State, MonitorState]:
             if known.name not in far:
                 return shortest_run(self.system, known, found.broken[known.name], tick=tick)
-            runs = kept().shortest(known, tick)
+            from crownless.model_check.native.shortest_run_slice import ShortestRuns
+
+            runs = ShortestRuns(kept(), known, tick)
             on_the_way = runs.holds
             return shortest_run(
                 self.system, known, runs.length, lambda depth, state: on_the_way(depth, self.system, state), tick

@@ -9,7 +9,6 @@ numbers everything as before.
 A checkpoint that is damaged, or of another version, code or request, is refused in a line. Otherwise it is trusted.
 """
 
-import json
 import os
 import re
 import shlex
@@ -30,7 +29,7 @@ from crownless.runtime.errors import BadInput
 
 from .saved_requests import differences
 
-FORMAT = f"crownless {version('crownless')}, checkpoint 8"
+FORMAT = f"crownless {version('crownless')}, checkpoint 9"
 CHECKPOINT, PARTIAL = "checkpoint.npz", "checkpoint.partial"
 #: The files that a search writes, this one or one that was killed.
 OURS = re.compile(r"(checkpoint|level|found|tables)(-[\w-]+)?\.(npz|rows|partial)")
@@ -74,7 +73,7 @@ class Checkpoint:
         every: float = SAVE_EVERY,
     ) -> None:
         self.directory = directory
-        self._request = json.loads(json.dumps(request))
+        self._request = msgspec.json.decode(msgspec.json.encode(request))
         self._engine = engine
         self._report = report
         self._every = every
@@ -112,16 +111,11 @@ class Checkpoint:
         self._due = now + (max(self._every, SAVING_SHARE * (now - started)) if self._every else 0)
 
     def _write(self, search: SavedSearch, arrays: Mapping[str, Any]) -> None:
-        header = {
-            "format": FORMAT,
-            "engine": self._engine,
-            "request": self._request,
-            "search": msgspec.to_builtins(search),
-        }
+        header = {"format": FORMAT, "engine": self._engine, "request": self._request, "search": search}
         partial = self.directory / PARTIAL
         try:
             with partial.open("wb") as file:
-                np.savez(file, **{**arrays, "header": np.frombuffer(json.dumps(header).encode(), np.uint8)})
+                np.savez(file, **{**arrays, "header": np.frombuffer(msgspec.json.encode(header), np.uint8)})
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(self.directory / CHECKPOINT)
@@ -178,7 +172,7 @@ def header_in(directory: Path, engine: str) -> dict[str, Any]:
     try:
         damaged(path)
         with np.load(path) as arrays:
-            header: dict[str, Any] = json.loads(arrays["header"].tobytes())
+            header: dict[str, Any] = msgspec.json.decode(arrays["header"].tobytes())
     except FileNotFoundError:
         hint = "start with --checkpoint; a check that came to its end, or was killed at once, leaves none"
         raise BadInput(f"{where}: no checkpoint there", hint=hint) from None

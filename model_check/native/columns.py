@@ -41,9 +41,6 @@ class Column:
     def __setitem__(self, place: Any, value: Any) -> None:
         self.array[place] = value
 
-    def __getitem__(self, place: Any) -> int:
-        return int(self.array[place])
-
     @property
     def array(self) -> Any:
         """The array, with spare room at its end. Valid until more is appended."""

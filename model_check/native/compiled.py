@@ -123,32 +123,10 @@ def _ignore(array: Any, place: Any) -> None:
 #: ``fetch(array, place)`` prefetches that place of an array into the cache, to be read a little later.
 fetch: Any = _ignore if NOT_COMPILED else intrinsic(_fetch)
 
-_compiling = {"depth": 0, "since": 0.0, "seconds": 0.0}
-
-
-def seconds_compiling() -> float:
-    """The seconds that this process has spent compiling so far, which do not count as search time."""
-    now = time.monotonic() - _compiling["since"] if _compiling["depth"] else 0.0
-    return _compiling["seconds"] + now
+_compiling = event.TimingListener()
+event.register("numba:compile", _compiling)
 
 
 def searching_time() -> float:
-    """A clock in seconds that stands still while Numba compiles."""
-    return time.monotonic() - seconds_compiling()
-
-
-class _Clock(event.Listener):
-    """Adds up the time of compiling, not of loading; one part may be compiled within another."""
-
-    def on_start(self, event: event.Event) -> None:
-        if not _compiling["depth"]:
-            _compiling["since"] = time.monotonic()
-        _compiling["depth"] += 1
-
-    def on_end(self, event: event.Event) -> None:
-        _compiling["depth"] -= 1
-        if not _compiling["depth"]:
-            _compiling["seconds"] += time.monotonic() - _compiling["since"]
-
-
-event.register("numba:compile", _Clock())
+    """A clock in seconds that does not count what Numba took to compile; loading counts."""
+    return time.monotonic() - (_compiling.duration if _compiling.done else 0.0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import kernels
 from .compiled import compiled, fetch
-from .moves import bit_of, canonical, crashed_in, evaluate_end, note, sent_to, step_of
+from .moves import bit_of, canonical, crashed_in, evaluate_end, look_up, note
 
 #: The number of rows processed together, and the maximum number of entries that one row misses.
 PREFETCH_BATCH = 16
@@ -109,7 +109,7 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
             sleeping = listed[k, 4]  # moves that need not follow the later ones
             for m in range(count):
                 if of_row[m, 2] > 0:
-                    of_row[m, 2] = step_of(row[0], of_row[m, 2], space, buffers)
+                    of_row[m, 2] = look_up(known_steps, kernels.MISS_MONITOR_STATE, row[0], of_row[m, 2], buffers)
                     if of_row[m, 2] < 0:
                         problem = MISSED
                 elif not of_row[m, 2]:
@@ -143,7 +143,8 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
                 for e in range(first, first + packets):
                     emitted = emits - 1 if emits > 0 else np.int64(tables.emitted[e])
                     q = kernels.at_distance(p, emitted, n)
-                    value = sent_to(after[1 + q], emitted >> kernels.DISTANCE_BITS, space, buffers)
+                    packet = emitted >> kernels.DISTANCE_BITS
+                    value = look_up(tables.sent_to, kernels.MISS_SENT_TO, after[1 + q], packet, buffers)
                     if value < 0:
                         problem = MISSED
                         break

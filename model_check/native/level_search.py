@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,10 @@ from crownless.runtime.memory import NO_MEMORY, collector_off
 from . import kernels
 from .checkpoints import START_OVER_HINT, Checkpoint, SavedSearch
 from .compiled import searching_time
-from .monitor_states import MAX_MONITORED, PlainMonitorStates, Unforeseen, monitor_states_for
+from .monitor_states import MAX_MONITORED, Unforeseen, monitor_states_for
 from .row_set import hashes_of
 from .symmetry import NotSymmetric
 from .tables import Tables
-from .workers import Sizes
 
 #: Python's switch interval in seconds: a worker's part of a round may take less than the usual five milliseconds.
 SWITCH_EVERY = 5e-5
@@ -70,22 +70,32 @@ class LevelSearch:
         self.workers = engine.workers
         self.n = machine.n
         self.result = Exploration()
-        #: The difference seen between processes that the protocol declares alike; then they share nothing.
-        self.asymmetry: str | None = None
-        self._prepare(plain_monitor_states=False)
+        self._prepare()
 
-    def _prepare(self, *, plain_monitor_states: bool) -> None:
-        """Empty tables. The monitors in their plain form accept all events that a protocol can report."""
+    def _prepare(self, *, plain: bool = False, asymmetry: str | None = None) -> None:
+        """Empty tables. The monitors in their plain form accept all events that a protocol can report. If a difference
+        was seen between processes that are declared alike, they share nothing.
+        """
+        self.plain_monitor_states, self.asymmetry = plain, asymmetry
+        if asymmetry is not None:
+            self._shared = self.reduces = False
+        self._tables_are_whole = True
+        arguments = self._monitors, self.workload, self._bits[0], self._may_crash
+        self.monitor_states = monitor_states_for(*arguments, plain=plain)
         try:
-            self._prepare_tables(plain_monitor_states=plain_monitor_states)
+            self.tables = Tables(
+                self.machine,
+                self.workload,
+                self.monitor_states,
+                *self._bits[1:],
+                channel=self._channel,
+                shared=self._shared,
+                symmetric=self.reduces,
+                may_crash=self._may_crash,
+            )
         except NotSymmetric as difference:
-            self._separate_tables(str(difference))
-            self._prepare_tables(plain_monitor_states=plain_monitor_states)
-
-    def _separate_tables(self, why: str) -> None:
-        """Gives each process tables of its own, so that none stands for another."""
-        self.asymmetry = why
-        self._shared = self.reduces = False
+            self._prepare(plain=plain, asymmetry=str(difference))
+        self.system = self.tables.constants
 
     @property
     def symmetry(self) -> SymmetryCheck:
@@ -94,28 +104,6 @@ class LevelSearch:
         if alike is None:
             return SymmetryCheck(self.asymmetry)
         return SymmetryCheck(None, alike.entries, alike.compared)
-
-    def _prepare_tables(self, *, plain_monitor_states: bool) -> None:
-        monitors, workload = self._monitors, self.workload
-        self.plain_monitor_states = plain_monitor_states
-        self._tables_are_whole = True
-        bit = self._bits[0]
-        self.monitor_states = (
-            PlainMonitorStates(monitors, bit, self._may_crash)
-            if plain_monitor_states
-            else monitor_states_for(monitors, workload, bit, self._may_crash)
-        )
-        self.tables = Tables(
-            self.machine,
-            workload,
-            self.monitor_states,
-            *self._bits[1:],
-            channel=self._channel,
-            shared=self._shared,
-            symmetric=self.reduces,
-            may_crash=self._may_crash,
-        )
-        self.system = self.tables.constants
 
     @property
     def commutes(self) -> bool:
@@ -213,10 +201,9 @@ class LevelSearch:
                     self._search(keep=True)
                 return
             except Unforeseen:
-                self._prepare(plain_monitor_states=True)
+                self._prepare(plain=True, asymmetry=self.asymmetry)
             except NotSymmetric as difference:
-                self._separate_tables(str(difference))
-                self._prepare(plain_monitor_states=self.plain_monitor_states)
+                self._prepare(plain=self.plain_monitor_states, asymmetry=str(difference))
 
     def _search(self, *, keep: bool) -> bool:
         """Returns false if the space proved not to be graded, and not all rows were kept."""
@@ -295,9 +282,7 @@ class LevelSearch:
             return
         saved, arrays = self.checkpoint.saved
         self.checkpoint.saved = None
-        if saved.asymmetry is not None and self.asymmetry is None:
-            self._separate_tables(saved.asymmetry)
-        self._prepare(plain_monitor_states=saved.plain_monitor_states)
+        self._prepare(plain=saved.plain_monitor_states, asymmetry=saved.asymmetry)
         if not self._refill_tables(saved, arrays["log"]):
             where = f"--resume {self.checkpoint.directory}"
             raise BadInput(f"{where}: the protocol's code is not what it was then", hint=START_OVER_HINT)
@@ -308,22 +293,16 @@ class LevelSearch:
 
     def _refill_tables(self, saved: SavedSearch, log: Any) -> bool:
         """Fills the tables as they were filled then; returns whether they got the same sizes."""
-        place = 0
-        for count in saved.batches:
-            try:
-                self.tables.fill(log[place : place + count])
-            except MemoryError:
-                raise
-            except Exception:
-                return False  # other code was called with states that are not its own
-            place += count
+        try:
+            for end, count in zip(accumulate(saved.batches), saved.batches, strict=True):
+                self.tables.fill(log[end - count : end])
+        except MemoryError:
+            raise
+        except Exception:
+            return False  # other code was called with states that are not its own
         return self.tables.sizes() == saved.sizes
 
     # -- for its engine ------------------------------------------------------------------------------------------------
-
-    def sizes(self) -> Sizes:
-        """The sizes of the tables, as workers need them."""
-        return Sizes(len(self.tables.actions), self.tables.sites.most_moves)
 
     def owners_of(self, rows: Any) -> Any:
         """The owner of each row, one of the workers."""

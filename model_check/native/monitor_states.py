@@ -6,7 +6,7 @@ deliveries, of FIFO and causal order, and of synchronous order) and makes their 
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate
 from types import ModuleType
 from typing import Any
@@ -86,7 +86,7 @@ class PlainMonitorStates(MonitorStates):
         self._bit = bit
         self._monitor_states, self._codes = Interner(), Interner()
         self._owed = Column()
-        self._owed_by_first: dict[Any, int] = {}
+        self._owed_of = cache(self._owed_by_state)
         self.code(())
         self._number(tuple(monitor.initial() for monitor in monitors))
 
@@ -99,18 +99,14 @@ class PlainMonitorStates(MonitorStates):
             self._owed.append(self._owed_of(monitor_state[0]))
         return number
 
-    def _owed_of(self, first: Any) -> int:
+    def _owed_by_state(self, first: Any) -> int:
         """The owed events, by the state of the first monitor; none unless that is the monitor of deliveries."""
-        owed = self._owed_by_first.get(first)
-        if owed is None:
-            deliveries = self.monitors[0]
-            owed = 0
-            if isinstance(deliveries, DeliveryMonitor):
-                for message, receiver in deliveries.undelivered(first):
-                    owed |= (1 if message.sender == self._may_crash else 1 | 1 << 16) << receiver
-                for message in deliveries.unsent(first):
-                    owed |= 1 << (32 + message.sender)
-            self._owed_by_first[first] = owed
+        owed, deliveries = 0, self.monitors[0]
+        if isinstance(deliveries, DeliveryMonitor):
+            for message, receiver in deliveries.undelivered(first):
+                owed |= (1 if message.sender == self._may_crash else 1 | 1 << 16) << receiver
+            for message in deliveries.unsent(first):
+                owed |= 1 << (32 + message.sender)
         return owed
 
     def code(self, events: StepEvents) -> int:
@@ -164,7 +160,8 @@ class MaskMonitorStates(MonitorStates):
         self.code(())
         self._permuted: tuple[Any, Any, Any] | None = None
         self._sequences = Sequences()
-        self._owed = np.zeros(1 << 8, np.int64)
+        self._owed = Column()
+        self._owed.append(0)
         self._sequences.room(1, head).offset[1] = head
         self._sequences.numbers(1)
 
@@ -212,15 +209,13 @@ class MaskMonitorStates(MonitorStates):
             if (broken < 0).any():
                 raise Unforeseen
             after = self._sequences.numbers(len(some))
-            if len(self) > len(self._owed):
-                owed, self._owed = self._owed, np.zeros(2 * len(self), np.int64)  # others may be reading the old one
-                self._owed[: len(owed)] = owed
             if self._kernels is mask_kernels:
-                mask_kernels.note_owed(known, len(self), self._sequences.pool, self._universe, self._owed)
+                self._owed.add(np.zeros(len(self) - known, np.int64))
+                mask_kernels.note_owed(known, len(self), self._sequences.pool, self._universe, self._owed.array)
             table.enter(some, after << 16 | broken if table is self.steps else after)
 
     def owed(self) -> Any:
-        return self._owed
+        return self._owed.array
 
 
 class PairedMonitorStates(MonitorStates):
@@ -230,12 +225,11 @@ class PairedMonitorStates(MonitorStates):
         super().__init__()
         self.commute = first.commute and second.commute
         self._parts = (first, second)
-        self._members = (Column(), Column())
+        self._sequences = Sequences()
         self._codes, self._code_numbers = (Column(), Column()), Interner()
         self._owed = Column()
-        self._pairs = Map()
         self.code(())
-        self._numbers(np.zeros(1, np.uint64))
+        self._numbers(np.zeros((1, 2), np.uint64))
 
     def __len__(self) -> int:
         return len(self._owed)
@@ -250,33 +244,35 @@ class PairedMonitorStates(MonitorStates):
 
     def fill(self, keys: Any) -> None:
         after, broken = [], np.zeros(len(keys), np.int64)
-        for part, members, codes in zip(self._parts, self._members, self._codes, strict=True):
-            monitor_states = members.array[keys >> np.uint64(32)]
+        for part, monitor_states, codes in zip(self._parts, self._members(keys), self._codes, strict=True):
             code = codes.array[keys & np.uint64(0xFFFFFFFF)]
             values = _looked_up(part.steps, monitor_states << 32 | code, part.fill)
             # An event that one of the two ignores leaves its monitor state unchanged.
             values = np.where(code == 0, monitor_states << 16, values)
             after.append(values >> 16)
             broken |= values & 0xFFFF
-        numbers = self._numbers((after[0] << 32 | after[1]).astype(np.uint64))
-        self.steps.enter(keys, numbers << 16 | broken)
+        self.steps.enter(keys, self._numbers(np.stack(after, axis=1)) << 16 | broken)
 
     def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
         after = []
-        for part, members in zip(self._parts, self._members, strict=True):
-            wanted = members.array[keys >> np.uint64(32)] << 32 | (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        for part, monitor_states in zip(self._parts, self._members(keys), strict=True):
+            wanted = monitor_states << 32 | (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
             after.append(_looked_up(part.renamed, wanted, partial(part.rename, renamings=renamings)))
-        self.renamed.enter(keys, self._numbers((after[0] << 32 | after[1]).astype(np.uint64)))
+        self.renamed.enter(keys, self._numbers(np.stack(after, axis=1)))
+
+    def _members(self, keys: Any) -> Any:
+        """The first and the second monitor states of pairs (pair · 2³² + …)."""
+        pairs = self._sequences.pool.content[: 2 * len(self)].reshape(-1, 2)
+        return pairs[keys >> np.uint64(32)].astype(np.int64).T
 
     def _numbers(self, pairs: Any) -> Any:
-        """The numbers of pairs (first · 2³² + second), new ones included."""
-        new = distinct(pairs[self._pairs.values(pairs) < 0])
-        first, second = (new >> np.uint64(32)).astype(np.int64), (new & np.uint64(0xFFFFFFFF)).astype(np.int64)
-        self._pairs.enter(new, np.arange(len(self), len(self) + len(new)))
-        self._members[0].add(first)
-        self._members[1].add(second)
+        """The numbers of pairs, new ones included."""
+        room, known = self._sequences.room(len(pairs), 2), len(self._owed)
+        room.content[: 2 * len(pairs)], room.offset[: len(pairs) + 1] = pairs.ravel(), 2 * np.arange(len(pairs) + 1)
+        numbers = self._sequences.numbers(len(pairs))
+        first = self._sequences.firsts(known, len(self._sequences)).astype(np.int64)
         self._owed.add(self._parts[0].owed()[first])
-        return self._pairs.values(pairs)
+        return numbers
 
     def owed(self) -> Any:
         return self._owed.array
@@ -292,15 +288,16 @@ def _looked_up(known: Map, keys: Any, fill: Callable[[Any], None]) -> Any:
 
 
 def monitor_states_for(
-    monitors: Sequence[Monitor], workload: Workload, bit: dict[str, int], may_crash: int | None = None
+    monitors: Sequence[Monitor], workload: Workload, bit: dict[str, int], may_crash: int | None, *, plain: bool = False
 ) -> MonitorStates:
-    """The fastest implementation for these monitors."""
+    """The fastest implementation for these monitors, or if `plain`, one for all events."""
     deliveries, *others = monitors
     assert isinstance(deliveries, DeliveryMonitor)
     orders = next((monitor for monitor in others if isinstance(monitor, FifoAndCausal)), None)
     by_points = [monitor for monitor in others if isinstance(monitor, OpenPoints) and _fits(monitor, workload)]
     rest = [monitor for monitor in others if monitor is not orders and monitor not in by_points]
-    if any(count > MOST_COPIES for count in accumulate(len(message.receivers) for message in workload.universe())):
+    copies = accumulate(len(message.receivers) for message in workload.universe())
+    if plain or any(count > MOST_COPIES for count in copies):
         return PlainMonitorStates(monitors, bit, may_crash)
     universe = universe_of(workload, deliveries, orders, bit, may_crash)
     states: MonitorStates = MaskMonitorStates(workload, universe, mask_kernels)

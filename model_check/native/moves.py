@@ -26,22 +26,11 @@ def note(buffers: kernels.Buffers, kind: int, major: int, minor: int) -> None:
 
 
 @inlined
-def step_of(monitor_state: int, events: int, space: kernels.Space, buffers: kernels.Buffers) -> int:
-    """The effect of events on the monitors: monitor state afterwards · 2¹⁶ + properties broken, or -1 if that
-    was missed.
-    """
-    value = kernels.look_up(space.monitor_states.steps, monitor_state, events)
+def look_up(table: Any, kind: int, major: int, minor: int, buffers: kernels.Buffers) -> int:
+    """The value of a key in a table, or -1 if it is missing, which is recorded as a miss of this kind."""
+    value = kernels.look_up(table, major, minor)
     if value < 0:
-        note(buffers, kernels.MISS_MONITOR_STATE, monitor_state, events)
-    return value
-
-
-@inlined
-def sent_to(site: int, packet: int, space: kernels.Space, buffers: kernels.Buffers) -> int:
-    """The site with a packet more · 2¹⁶ + the place of its slot, or -1 if that was missed."""
-    value = kernels.look_up(space.tables.sent_to, site, packet)
-    if value < 0:
-        note(buffers, kernels.MISS_SENT_TO, site, packet)
+        note(buffers, kind, major, minor)
     return value
 
 

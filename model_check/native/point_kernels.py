@@ -58,7 +58,7 @@ def observe(
     keys: Any, broken_by: Any, pool: Pool, out: Pool, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
 ) -> None:
     """As `mask_kernels.observe`."""
-    row = universe.rows[0]
+    row, messages = universe.rows[0], (universe.sender, universe.receiver, universe.first)
     for k in range(keys.shape[0]):
         monitor_state = np.int64(keys[k] >> np.uint64(32))
         code = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
@@ -71,18 +71,7 @@ def observe(
                 event = 1
                 while universe.receiver[universe.first[m] + event - 1] != whose[o]:
                     event += 1
-            length = happen(
-                row,
-                length,
-                universe.n,
-                universe.order,
-                whose[o],
-                m,
-                event,
-                universe.sender,
-                universe.receiver,
-                universe.first,
-            )
+            length = happen(row, length, universe.n, universe.order, whose[o], m, event, *messages)
         store(row, length, out, k)
         broken_by[k] = universe.broken if row[0] < 0 else 0
 

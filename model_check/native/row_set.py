@@ -24,15 +24,6 @@ class Incoming(NamedTuple):
     asleep: Any
 
 
-class Known(NamedTuple):
-    """The arrays of a `RowSet`."""
-
-    rows: Any
-    is_new: Any
-    asleep: Any
-    table: Any
-
-
 @inlined
 def are_one_state(row: Any, other: Any) -> bool:
     """True if they differ in the monitor state at most."""
@@ -43,7 +34,9 @@ def are_one_state(row: Any, other: Any) -> bool:
 
 
 @compiled
-def insert(incoming: Incoming, known: Known, level_start: int, used: int, tallies: Any) -> int:
+def insert(
+    incoming: Incoming, rows: Any, is_new: Any, asleep: Any, table: Any, level_start: int, used: int, tallies: Any
+) -> int:
     """Adds new rows to ``rows[used:]``; returns how many there are then. There must be room. `asleep` keeps the bits
     that a row has every time it comes in.
 
@@ -51,7 +44,6 @@ def insert(incoming: Incoming, known: Known, level_start: int, used: int, tallie
     half of the hash, whose first bits give its home, and the row's place plus one.
     """
     found, hashes, found_asleep = incoming
-    rows, is_new, asleep, table = known
     mask, shift = np.uint64(table.shape[0] - 1), shift_of(table)
     count, sleeps = found.shape[0], asleep.shape[0] > 0
     for k in range(count):
@@ -162,8 +154,8 @@ class RowSet:
     def insert(self, incoming: Incoming, level_start: int, tallies: Any) -> None:
         """Adds the incoming rows that are new; see the function `insert`."""
         self.make_room(len(incoming.rows))
-        known = Known(self.rows, self.is_new, self.asleep, self.table)
-        self.used = insert(incoming, known, level_start, self.used, tallies)
+        arrays = self.rows, self.is_new, self.asleep, self.table
+        self.used = insert(incoming, *arrays, level_start, self.used, tallies)
 
     def has(self, rows: Any) -> Any:
         """For each row: true if its state, with any monitor state, is in the set."""

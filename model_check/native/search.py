@@ -209,7 +209,7 @@ class NativeSearch(LevelSearch):
             self.next[owner].insert(worker.found_for(owner), level_start, worker.tallies)
 
     def make_room(self, worker: Worker) -> None:
-        worker.make_room(self.n, self.sizes())
+        worker.make_room(self.n, len(self.tables.actions), self.tables.sites.most_moves)
 
     def space(self) -> kernels.Space:
         """The tables as they are now."""

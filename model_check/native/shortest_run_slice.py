@@ -35,21 +35,19 @@ class SearchForShortest(NativeSearch):
         rows = [row_set.rows[begin:end] for row_set, begin, end in zip(self.now, self.begins, self.ends, strict=True)]
         self.kept.append(np.concatenate(rows))
 
-    def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> "ShortestRuns":
-        """The states on shortest violating runs of this property; raises `Stopped` if the search ended before it met
-        one, and `NoSuchRun` if there is none. `tick` is called regularly; an exception from it ends the slicing.
-        """
-        if broken.name not in self.result.broken:
-            if self.result.stopped is None:
-                raise NoSuchRun(f"no run violates {broken.name}")
-            raise Stopped(self.result.stopped)
-        return ShortestRuns(self, broken, tick)
-
 
 class ShortestRuns:
-    """The states on the shortest runs that violate a property, level by level; `length` is the length of these runs."""
+    """The states on the shortest runs that violate a property, level by level; `length` is the length of these runs.
 
-    def __init__(self, search: SearchForShortest, broken: Property, tick: Callable[[], None]) -> None:
+    Raises `Stopped` if the search ended before it met a violation, and `NoSuchRun` if there is none. `tick` is called
+    regularly; an exception from it ends the slicing.
+    """
+
+    def __init__(self, search: SearchForShortest, broken: Property, tick: Callable[[], None] = lambda: None) -> None:
+        if broken.name not in search.result.broken:
+            if search.result.stopped is None:
+                raise NoSuchRun(f"no run violates {broken.name}")
+            raise Stopped(search.result.stopped)
         self.search = search
         self._tick = tick
         # All successors of a row are needed.

@@ -42,13 +42,13 @@ def put(content: Any, first: int, end: int, slot: int, local: LocalTables) -> in
 
 
 @inlined
-def load(content: Any, frame: int, out: Any, at: int, length: int, local: LocalTables) -> None:
-    """Writes a site of this length, renamed, to a place of `out`."""
-    out[at] = local.cell_renamed[np.int64(content[0]) * local.frames + frame]
+def load(content: Any, frame: int, out: Any, length: int, local: LocalTables) -> None:
+    """Writes a site of this length, renamed."""
+    out[0] = local.cell_renamed[np.int64(content[0]) * local.frames + frame]
     for w in range(1, length):
         slot = np.int64(content[w])
         packet = local.packet_renamed[(slot >> 1) * local.frames + frame]
-        put(out, at + 1, at + w, packet << 1 | slot & 1, local)
+        put(out, 1, w, packet << 1 | slot & 1, local)
 
 
 @compiled
@@ -60,7 +60,7 @@ def least(some: Pool, out: Pool, renamings: Any, local: LocalTables) -> None:
         start = out.offset[k]
         trial = start + length
         for frame in range(frames):
-            load(some.content[begin : begin + length], frame, content, trial, length, local)
+            load(some.content[begin : begin + length], frame, content[trial:], length, local)
             sign = -1 if frame == 0 else 0
             for w in range(length):
                 if not sign and content[trial + w] != content[start + w]:
@@ -111,7 +111,7 @@ def content_of(number: int, site: Any, pool: Pool, local: LocalTables) -> int:
     """Writes the words of a site; returns how many."""
     orbit, frame = number >> local.bits, number & ((1 << local.bits) - 1)
     begin, end = pool.offset[orbit], pool.offset[orbit + 1]
-    load(pool.content[begin:end], frame, site, 0, end - begin, local)
+    load(pool.content[begin:end], frame, site, end - begin, local)
     return end - begin
 
 
@@ -188,7 +188,6 @@ def list_moves(
     keys: Any,
     facts: Any,
     seen: Any,
-    known: int,
     pool: Pool,
     moves: Any,
     out: Pool,
@@ -196,11 +195,10 @@ def list_moves(
     local: LocalTables,
     missing: Any,
     site: Any,
-) -> tuple[int, int, int]:
+) -> tuple[int, int]:
     """Lists the moves of sites, sends among them if the key (site · 2³² + 0 or 1) is odd: in `moves`, the sites after
-    them in `out`, the lines of the sites in `facts`, and new lines of `kernels.Tables.seen`, whose first ones are
-    `known`. Returns the number of moves, of lines of `seen`, and of missing entries of the local tables; if there are
-    any, it must be called again. `site` is room for one site.
+    them in `out`, the lines of the sites in `facts` and of `kernels.Tables.seen` in `seen`. Returns the number of moves
+    and of missing entries of the local tables; if there are any, it must be called again. `site` is room for a site.
     """
     n, cells, outcomes = system.n, local.cells, local.outcomes
     is_fifo = local.channel == kernels.FIFO
@@ -262,11 +260,5 @@ def list_moves(
         facts[k, kernels.MOVES_START], facts[k, kernels.MOVES] = started, used - started
         facts[k, kernels.SENDS] = sends if may_send else -1
         facts[k, kernels.LOSSES] = losses
-        place = 0
-        while place < known and (seen[place, 0] != by_any or seen[place, 1] != by_sends):
-            place += 1
-        if place == known:
-            seen[known, 0], seen[known, 1] = by_any, by_sends
-            known += 1
-        facts[k, kernels.SEEN] = place
-    return used, known, count
+        seen[k, 0], seen[k, 1] = by_any, by_sends
+    return used, count

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from crownless.model_check.system.values import Interner
+
 from . import kernels, site_kernels
 from .columns import Column, Map, distinct
 from .pool import Pool, Sequences
@@ -28,7 +30,7 @@ class Sites:
         self._sites = Column(kernels.SITE_COLUMNS, np.int32)
         #: Of each site: 0, its moves are not listed; 1, without its sends; 2, with them.
         self._listed_so_far = Column(dtype=np.int8)
-        self._seen = np.zeros((0, 2), np.int64)
+        self._seen = Interner()
         self._same = Column(self._frames, np.uint16)
         self._moves = Column(kernels.MOVE_COLUMNS, np.int32)
         self._sent_to = Map()
@@ -118,18 +120,16 @@ class Sites:
         for start in range(0, len(keys), SOME):
             some = keys[start : start + SOME]
             numbers = (some >> np.uint64(32)).astype(np.int64)
-            facts = self._sites.array[numbers]
-            seen = np.concatenate([self._seen, np.zeros((len(some), 2), np.int64)])
+            facts, seen = self._sites.array[numbers], np.zeros((len(some), 2), np.int64)
             behind = self._longest if self._channel == kernels.FIFO else 1
             missing = np.zeros(len(some) * (1 + self._longest * behind), np.uint64)
             site = np.zeros(self._longest + 1, np.int64)
             while True:
                 local, most = local_tables(), len(some) * most_moves(self._longest - 1)
                 moves = np.zeros((most, kernels.MOVE_COLUMNS), np.int32)
-                room = self._sequences.room(most, self._longest + 1)
-                pool, known = self._sequences.pool, len(self._seen)
-                count, known, lacking = site_kernels.list_moves(
-                    some, facts, seen, known, pool, moves, room, system, local, missing, site
+                room, pool = self._sequences.room(most, self._longest + 1), self._sequences.pool
+                count, lacking = site_kernels.list_moves(
+                    some, facts, seen, pool, moves, room, system, local, missing, site
                 )
                 if not lacking:
                     break
@@ -137,7 +137,10 @@ class Sites:
             moves[:count, kernels.TO_SITE] = self._numbers(count, local)
             facts[:, kernels.MOVES_START] += len(self._moves)
             self._moves.add(moves[:count])
-            self._seen = seen[:known]
+            pairs, which = np.unique(seen, axis=0, return_inverse=True)
+            facts[:, kernels.SEEN] = np.array([self._seen.number(tuple(pair)) for pair in pairs.tolist()])[
+                which.ravel()
+            ]
             self._listed.append((numbers, facts))
             self.most_moves = max(self.most_moves, int(facts[:, kernels.MOVES].max()))
 
@@ -150,5 +153,5 @@ class Sites:
         for keys, values in self._sent:
             self._sent_to.enter(keys, values)
         self._sent.clear()
-        sent_to = self._sent_to.table
-        return kernels.Tables(sites, self._seen, self._moves.array, sent_to, outcomes, emitted, code_at, self._orbits)
+        sent_to, seen = self._sent_to.table, np.array(self._seen.values, np.int64).reshape(-1, 2)
+        return kernels.Tables(sites, seen, self._moves.array, sent_to, outcomes, emitted, code_at, self._orbits)

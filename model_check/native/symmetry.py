@@ -33,8 +33,8 @@ MOST_FRAMES = 24
 #: At most this many renamed values are remembered.
 REMEMBERED = 20_000
 
-#: A step and, of an internal one, its name.
-NamedStep = tuple[str, Step]
+#: Steps, or if they are internal, their names and these.
+Steps = Sequence[Step] | Sequence[tuple[str, Step]]
 
 
 class NotSymmetric(Exception):
@@ -176,57 +176,34 @@ class Alike:
             if not self._calls.same_values(self._renamed(locals_[0], renaming), locals_[process]):
                 raise NotSymmetric(_differs(process, "starts"))
 
-    def own(
-        self,
-        local: Any,
-        sends: Sequence[tuple[Message, Sequence[Step]]],
-        internal: Sequence[NamedStep],
-        given: Sequence[Step],
+    def compare(
+        self, local: Any, steps: Steps | None, does: str, call: Callable[..., Steps | None], *given: Any
     ) -> None:
-        """Compares the steps of a process without a packet: for each message that it may send, then its internal steps
-        and deliveries to its application.
+        """Compares the steps of process 0 in a local state, given a message or packet perhaps, with what `call` gives
+        for others: the renamed steps, in any order. None: the packet is refused.
         """
         for renaming in self._others:
             process, there = renaming.image[0], self._renamed(local, renaming)
+            images = [renaming.message(x) if isinstance(x, Message) else self._image(x, renaming) for x in given]
             with _failing(f"P{process + 1} fails where P1 does not"):
-                sent = [self._calls.send(process, there, renaming.message(message)) for message, _ in sends]
-                internal_there = self._calls.internal(process, there)
-                given_there = self._calls.receive(process, there, None)
-            for (_, steps), others in zip(sends, sent, strict=True):
-                self._compare(renaming, _unnamed(steps), _unnamed(others), "sends a message")
-            self._compare(renaming, internal, internal_there, "takes internal steps")
-            self._compare(renaming, _unnamed(given), _unnamed(given_there), "gives its application messages")
-
-    def arrival(self, local: Any, packet: Packet, steps: Sequence[Step] | None) -> None:
-        """Compares the outcomes of a packet that reaches a process; None: it is refused."""
-        for renaming in self._others:
-            process, there = renaming.image[0], self._renamed(local, renaming)
-            image = self._renamed_packet(packet, renaming)
-            with _failing(f"P{process + 1} fails where P1 does not"):
-                accepted = self._calls.deliverable(process, there, image)
-                others = self._calls.on_packet(process, there, image) if accepted and steps is not None else ()
-            if accepted != (steps is not None):
-                does, other = ("accepts", "refuses") if accepted else ("refuses", "accepts")
+                others = call(process, there, *images)
+            if (steps is None) != (others is None):
+                accepts = ("accepts", "refuses") if steps is None else ("refuses", "accepts")
                 if process:
-                    raise NotSymmetric(f"P{process + 1} {does} a packet that P1 {other}")
+                    raise NotSymmetric(f"P{process + 1} {accepts[0]} a packet that P1 {accepts[1]}")
                 raise NotSymmetric("whether P1 accepts a packet depends on the names of the others")
-            self._compare(renaming, _unnamed(steps or ()), _unnamed(others), "handles a packet")
+            left = [_named(other) for other in others or ()]
+            for name, step in map(_named, steps or ()):
+                image = self._renamed_step(step, renaming)
+                same = [k for k, (named, other) in enumerate(left) if named == name and self._same(image, other)]
+                if not same:
+                    raise NotSymmetric(_differs(process, does))
+                del left[same[0]]
+            if left:
+                raise NotSymmetric(_differs(process, does))
 
-    def _compare(
-        self, renaming: Renaming, steps: Sequence[NamedStep], others: Sequence[NamedStep], difference: str
-    ) -> None:
-        """Raises unless the other steps are the renamed ones, in any order."""
-        left = list(others)
-        for name, step in steps:
-            image = self._renamed_step(step, renaming)
-            place = next(
-                (k for k, (named, other) in enumerate(left) if named == name and self._same(image, other)), None
-            )
-            if place is None:
-                break
-            del left[place]
-        if left or len(steps) != len(others):
-            raise NotSymmetric(_differs(renaming.image[0], difference))
+    def _image(self, value: Any, renaming: Renaming) -> Any:
+        return self._renamed_packet(value, renaming) if isinstance(value, Packet) else value
 
     def _same(self, one: Step, other: Step) -> bool:
         """True if two steps are the same. The order of packets on different links has no effect."""
@@ -239,8 +216,8 @@ class Alike:
         )
 
 
-def _unnamed(steps: Sequence[Step]) -> list[NamedStep]:
-    return [("", step) for step in steps]
+def _named(step: Step | tuple[str, Step]) -> tuple[str, Step]:
+    return ("", step) if isinstance(step, Step) else step
 
 
 @contextmanager

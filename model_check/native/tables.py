@@ -8,12 +8,14 @@ shifted, and a packet as its destination would see it if that were process 0. On
 With symmetry reduction the renamings that leave process 0 in place are tabulated too.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, name_of_arrival
+from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position, Workload
 from crownless.model_check.system.machine_calls import MachineCalls
 from crownless.model_check.system.rules import Exercised
@@ -24,6 +26,7 @@ from crownless.spec.computation import Message
 from . import kernels
 from .columns import Column, Map, distinct
 from .monitor_states import MonitorStates
+from .numbering import Numbering
 from .ranks import Ranks
 from .sites import Sites
 from .symmetry import Alike, NotSymmetric, Renamings
@@ -88,26 +91,19 @@ class Tables:
         self.alike = Alike(self.calls, renamings, self._evaluate) if shared else None
         #: The rules exercised so far.
         self.exercised = Exercised(self.calls, None if self.alike is None else self.alike.images_of)
-        #: Of each cell and packet: the first of its renamings that leave process 0 in place.
-        self._orbits: list[int] = []
-        self._packet_orbits: list[int] = []
-        self._cell_numbers: dict[CellKey, int] = {}
-        self._packet_numbers: dict[Hashable, int] = {}
+        self._cell_numbers = Numbering(renamings, self._new_cell)
+        self._packet_numbers = Numbering(renamings, self._new_packet)
+        self._codes = Numbering(renamings, self._new_code)
+        self._renamed_position = cache(workload.renamed) if isinstance(workload, Free) else None
         self._actions = Interner(CHANNEL_ACTIONS)
         self.actions: list[str] = self._actions.values
-        self._codes: dict[tuple[Any, ...], int] = {(): 0}
-        self._renamed_positions: dict[tuple[Position, int], Position] = {}
         self._cells = Column(kernels.CELL_COLUMNS)
         self._outcomes = Column(kernels.OUTCOME_COLUMNS, np.int32)
         self._seen: list[int] = []
-        #: By the kind of miss: what was computed, by the least of its renamings.
-        self._known: dict[int, set[int]] = {kernels.MISS_OWN: set(), kernels.MISS_ARRIVAL: set()}
-        self.cell_renamed, self.packet_renamed, self.code_renamed = Column(), Column(), Column()
         self.source = Column()
         self.arrivals = Map()
         self.emitted, self.code_at = Column(), Column()
-        self.code_at.extend([0] * n)
-        self.code_renamed.extend([0] * len(self.frames))
+        self._code(0, ())
         #: The computed misses, in order: they determine all numbers.
         self.log: list[Any] = []
         #: The maximum numbers of internal outcomes of a cell, and of outcomes of an arrival.
@@ -127,48 +123,35 @@ class Tables:
 
     def cell(self, process: int, local: Any, position: Position) -> int:
         """The number of a cell of this process of the tables."""
-        key = self._key(process, local, position)
-        number = self._cell_numbers.get(key)
-        if number is None:
-            number = self._new_cell(key, local, len(self.cells))
-            others = (self._renamed_cell(local, position, frame) for frame in range(1, len(self.frames)))
-            self._close(number, others, self._cell_numbers, self._new_cell, self.cell_renamed)
-        return number
 
-    def _renamed_cell(self, local: Any, position: Position, frame: int) -> tuple[CellKey, Any]:
-        """A cell as it is after a renaming that leaves process 0 in place."""
-        renaming = self.frames[frame]
-        renamed = self._renamed_positions.get((position, frame))
-        if renamed is None:
-            assert isinstance(self.workload, Free)
-            renamed = self._renamed_positions[position, frame] = self.workload.renamed(position, renaming)
-        image = self.calls.renamed(local, renaming)
-        return (0, self.calls.key(image), renamed), image
+        def renamed(renaming: Renaming) -> tuple[CellKey, Any]:
+            assert self._renamed_position is not None
+            image, there = self.calls.renamed(local, renaming), self._renamed_position(position, renaming)
+            return self._key(0, image, there), (0, image, there)
+
+        return self._cell_numbers.number(self._key(process, local, position), (process, local, position), renamed)
 
     def _key(self, process: int, local: Any, position: Position) -> CellKey:
         return process, local if local is CRASHED else self.calls.key(local), position
 
-    def _new_cell(self, key: CellKey, local: Any, orbit: int) -> int:
-        """Numbers a cell; `orbit`: the number of the first of its renamings."""
-        process, _, position = key
-        number = self._cell_numbers[key] = len(self.cells)
-        self.cells.append((process, local, position))
-        self._orbits.append(orbit)
+    def _new_cell(self, cell: tuple[int, Any, Position], first: int) -> None:
+        process, local, position = cell
+        is_first = first == len(self.cells)
+        self.cells.append(cell)
         made = sum(position) if self.workload.takes_anything else 0
         if local is CRASHED:
             seen, flags = 0, kernels.FINISHED | kernels.CRASHED
         else:
-            known = self.alike is not None and not self.alike.compares and orbit < number
-            seen = self._seen[orbit] if known else self._evaluate(process, local)
+            known = self.alike is not None and not self.alike.compares and not is_first
+            seen = self._seen[first] if known else self._evaluate(process, local)
             flags = kernels.READY_TO_RECEIVE * self.workload.ready_to_receive(position, process)
             flags |= kernels.FINISHED * self.workload.at_end(position, process)
         self._seen.append(seen)
-        if self._seen[orbit] != seen:
+        if self._seen[first] != seen:
             raise NotSymmetric("what it says of a local state of P1 depends on the names of the others")
         self._cells.append([made, flags, process, 0, -1, 0])
-        if self.alike is not None and orbit == number:
+        if self.alike is not None and is_first:
             self.alike.new_cell(local, seen)
-        return number
 
     def _evaluate(self, process: int, local: Any) -> int:
         """The properties that a local state violates, and the witnesses that it satisfies, as bits."""
@@ -179,31 +162,6 @@ class Tables:
             seen |= self._witnesses[name]
         return seen
 
-    def _close(
-        self,
-        number: int,
-        others: Iterable[tuple[Any, Any]],
-        numbers: dict[Any, int],
-        new: Callable[[Any, Any, int], int],
-        renamed: Column,
-    ) -> None:
-        """Numbers all renamings of what is new, given by keys and values; enters what each is renamed to."""
-        if len(self.frames) == 1:
-            renamed.append(number)
-            return
-        images = [number]
-        for key, other in others:
-            image = numbers.get(key)
-            images.append(new(key, other, number) if image is None else image)
-        rows: dict[int, Sequence[int]] = {}
-        for image, follow in zip(images, self.renamings.composed, strict=True):
-            row = follow(images)
-            if image < number or rows.setdefault(image, row) != row:
-                raise NotSymmetric("its `renamed` and `renamed_stamp` are no renamings: two do not make one")
-        for image, row in rows.items():
-            assert image * len(row) == len(renamed), "images are numbered one after the other"
-            renamed.extend(row)
-
     def known_site(self, process: int, local: Any, position: Position, packets: Iterable[tuple[Packet, bool]]) -> int:
         """The number of a process's site, given as in `system.System`, in order, with the marks of the packets in
         flight to it; -1 if its cell or a packet has not occurred.
@@ -211,13 +169,13 @@ class Tables:
         shift = self._shifts[-process] if self.alike is not None else None
         position = self.workload.alone(position, process)
         if shift is not None:
-            assert isinstance(self.workload, Free)
-            local, position = self.calls.renamed(local, shift), self.workload.renamed(position, shift)
-        cell = self._cell_numbers.get(self._key(0 if self.shared else process, local, position), -1)
+            assert self._renamed_position is not None
+            local, position = self.calls.renamed(local, shift), self._renamed_position(position, shift)
+        cell = self._cell_numbers.known(self._key(0 if self.shared else process, local, position))
         slots = []
         for packet, marked in packets:
             seen = packet if shift is None else self.calls.renamed_packet(packet, shift)
-            number = self._packet_numbers.get(self.calls.key_of_packet(seen), -1)
+            number = self._packet_numbers.known(self.calls.key_of_packet(seen))
             if number < 0:
                 return -1
             slots.append(number << 1 | marked)
@@ -225,51 +183,43 @@ class Tables:
 
     def packet(self, packet: Packet) -> int:
         """The number of a packet, as held in the tables."""
-        key = self.calls.key_of_packet(packet)
-        number = self._packet_numbers.get(key)
-        if number is None:
-            number = self._new_packet(key, packet, len(self.packets))
-            others = (self.calls.renamed_packet(packet, renaming) for renaming in self.frames[1:])
-            images = ((self.calls.key_of_packet(other), other) for other in others)
-            self._close(number, images, self._packet_numbers, self._new_packet, self.packet_renamed)
-        return number
 
-    def _new_packet(self, key: Hashable, packet: Packet, orbit: int) -> int:
-        number = self._packet_numbers[key] = len(self.packets)
+        def renamed(renaming: Renaming) -> tuple[Hashable, Packet]:
+            image = self.calls.renamed_packet(packet, renaming)
+            return self.calls.key_of_packet(image), image
+
+        return self._packet_numbers.number(self.calls.key_of_packet(packet), packet, renamed)
+
+    def _new_packet(self, packet: Packet, first: int) -> None:
+        is_first = first == len(self.packets)
         self.packets.append(packet)
-        self._packet_orbits.append(orbit)
         if self._channel == kernels.LOSSY:
             self.ranks.by_channel((packet.kind,), ())
         elif self._channel == kernels.DUPLICATING:
             self.ranks.by_channel((packet.kind,), (packet.kind, packet.kind))
         self.source.append((packet.source - packet.destination) % self.n)
-        if self.alike is not None and orbit == number:
+        if self.alike is not None and is_first:
             self.alike.new_packet(packet)
-        return number
 
     def _code(self, process: int, observations: Sequence[tuple[str, Message]]) -> int:
         """The number of the events that monitors observe at the process in this place; 0: none."""
-        key = (process, *observations) if observations else ()
-        number = self._codes.get(key)
-        if number is None:
-            number = self._new_code(key, observations, len(self._codes))
-            others = (
-                [(kind, renaming.message(message)) for kind, message in observations] for renaming in self.frames[1:]
-            )
-            images = (((process, *other), other) for other in others)
-            self._close(number, images, self._codes, self._new_code, self.code_renamed)
-        return number
 
-    def _new_code(self, key: tuple[Any, ...], observations: Sequence[tuple[str, Message]], _orbit: int) -> int:
-        number = self._codes[key] = len(self._codes)
+        def renamed(renaming: Renaming) -> tuple[Hashable, Any]:
+            others = [(kind, renaming.message(message)) for kind, message in observations]
+            return (process, *others) if others else (), (process, others)
+
+        key = (process, *observations) if observations else ()
+        return self._codes.number(key, (process, observations), renamed)
+
+    def _new_code(self, code: tuple[int, Sequence[tuple[str, Message]]], _first: int) -> None:
+        process, observations = code
         for p in range(self.n):
             events = []
             if self.shared:
                 events = [(kind, p, self._shifts[p].message(message)) for kind, message in observations]
-            elif p == key[0]:
+            elif p == process:
                 events = [(kind, p, message) for kind, message in observations]
             self.code_at.append(self.monitor_states.code(events))
-        return number
 
     # -- local transitions ---------------------------------------------------------------------------------------------
 
@@ -291,79 +241,74 @@ class Tables:
         """Computes missing local transitions."""
         kinds = misses >> np.uint64(62)
         keys = misses & np.uint64((1 << 62) - 1)
-        outcomes, emitted = len(self._outcomes), len(self.emitted)
-        own = [self._fill_own(key >> 32) for key in self._least(keys[kinds == kernels.MISS_OWN], kernels.MISS_OWN)]
-        arrivals = self._least(keys[kinds == kernels.MISS_ARRIVAL], kernels.MISS_ARRIVAL)
-        values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in arrivals]
-        self._enter(outcomes, emitted, own, arrivals, values)
+        outcomes, emitted, keys = len(self._outcomes), len(self.emitted), keys.astype(np.int64)
+        # Of the renamings of an entry the least is computed, once.
+        cells = distinct(self._renamed_cells(keys[kinds == kernels.MISS_OWN] >> 32).min(axis=1))
+        arrivals = distinct(self._renamed_arrivals(keys[kinds == kernels.MISS_ARRIVAL]).min(axis=1))
+        own = [self._fill_own(cell) for cell in cells.tolist()]
+        values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in arrivals.tolist()]
+        self._enter(outcomes, emitted, cells, own, arrivals, values)
 
-    def _renamed_keys(self, keys: Any, kind: int) -> Any:
-        """[key, frame]: the keys (cell · 2³² + packet), in each renaming that leaves process 0 in place."""
-        frames = np.arange(len(self.frames))
-        renamed = self.cell_renamed.array[(keys >> 32)[:, np.newaxis] * len(frames) + frames] << 32
-        if kind == kernels.MISS_ARRIVAL:
-            renamed |= self.packet_renamed.array[(keys & 0xFFFFFFFF)[:, np.newaxis] * len(frames) + frames]
-        return renamed
+    def _renamed_cells(self, cells: Any) -> Any:
+        """[cell, renaming]: the cells, renamed."""
+        return self._cell_numbers.after(cells[:, np.newaxis], np.arange(len(self.frames)))
 
-    def _least(self, keys: Any, kind: int) -> list[int]:
-        """The least renaming of each key, without duplicates and without those computed before."""
-        known = self._known[kind]
-        least = distinct(self._renamed_keys(keys.astype(np.int64), kind).min(axis=1)).tolist()
-        new = [key for key in least if key not in known]
-        known.update(new)
-        return new
+    def _renamed_arrivals(self, keys: Any) -> Any:
+        """[key, renaming]: the keys (cell · 2³² + packet), renamed."""
+        packets = keys[:, np.newaxis] & 0xFFFFFFFF
+        return self._renamed_cells(keys >> 32) << 32 | self._packet_numbers.after(packets, np.arange(len(self.frames)))
 
-    def _enter(self, start: int, emits_start: int, own: list[Any], arrivals: list[int], values: list[int]) -> None:
+    def _enter(
+        self, start: int, emits_start: int, cells: Any, own: list[Any], arrivals: Any, values: list[int]
+    ) -> None:
         """Enters what was computed, with the outcomes and emitted packets from these on, and all renamings of it."""
         frames = np.arange(len(self.frames))
         outcomes = self._outcomes.array[start : len(self._outcomes)].copy()
         emitted = self.emitted.array[emits_start : len(self.emitted)].copy()
         starts = frames * len(outcomes)
         if own:
-            cells, own_starts, counts, refused = np.array(own).T[:, :, np.newaxis]
-            renamed = self._renamed_keys(cells[:, 0] << 32, kernels.MISS_OWN) >> 32
+            own_starts, counts, refused = np.array(own).T[:, :, np.newaxis]
             filled = np.stack(np.broadcast_arrays(own_starts + starts, counts, refused), axis=-1)
-            self._cells[renamed, kernels.OWN_START :] = filled
-        if arrivals:
-            renamed = self._renamed_keys(np.array(arrivals), kernels.MISS_ARRIVAL)
+            self._cells[self._renamed_cells(cells), kernels.OWN_START :] = filled
+        if values:
             entries = np.array(values)[:, np.newaxis] + (starts << 21)
-            self.arrivals.enter(renamed.ravel().astype(np.uint64), entries.ravel())
+            self.arrivals.enter(self._renamed_arrivals(arrivals).ravel().astype(np.uint64), entries.ravel())
         packets, to = emitted >> kernels.DISTANCE_BITS, emitted & kernels.DISTANCE
         for frame in frames[1:]:
             after = outcomes.copy()
-            after[:, kernels.TO_CELL] = self.cell_renamed.array[outcomes[:, kernels.TO_CELL] * len(frames) + frame]
-            after[:, kernels.CODE] = self.code_renamed.array[outcomes[:, kernels.CODE] * len(frames) + frame]
+            after[:, kernels.TO_CELL] = self._cell_numbers.after(outcomes[:, kernels.TO_CELL], frame)
+            after[:, kernels.CODE] = self._codes.after(outcomes[:, kernels.CODE], frame)
             after[:, kernels.EMITS_START] += frame * len(emitted)
             self._outcomes.add(after)
-            of_packet = self._frames_at[frame, to]
-            images = self.packet_renamed.array[packets * len(frames) + of_packet]
+            images = self._packet_numbers.after(packets, self._frames_at[frame, to])
             self.emitted.add(images << kernels.DISTANCE_BITS | self._images_of[frame, to])
 
-    def _fill_own(self, cell: int) -> tuple[int, int, int, int]:
-        """Computes a cell's own outcomes; returns it, their start and number, the rules that refused sends exercise."""
+    def _fill_own(self, cell: int) -> tuple[int, int, int]:
+        """Computes a cell's own outcomes; returns their start and number, and the rules that refused sends exercise."""
         process, local, position = self.cells[cell]
         start = len(self._outcomes)
         if local is CRASHED:
-            return cell, start, 0, 0
-        alike = self.alike if self.alike is not None and self.alike.begins() else None
-        sends: list[tuple[Message, Sequence[Step]]] = []
-        internal: Sequence[tuple[str, Step]] = ()
-        given: Sequence[Step] = ()
-        refused = 0
+            return start, 0, 0
+        alike, calls, refused = self._comparison(), self.calls, 0
         for pending in self.workload.pending_sends(position, process):
             message = pending.message
-            steps = self.calls.send(process, local, message)
+            steps = calls.send(process, local, message)
             if not steps and self.exercised.left:
                 refused |= self._exercised_by(Transition(process, local, "send", message))
-            sends.append((message, steps))
+            if alike is not None:
+                alike.compare(local, steps, "sends a message", calls.send, message)
             for step in steps:
                 self._outcome(cell, process, local, "send", step, pending.after, hands=message)
         if self._takes_own_steps:
-            internal = self.calls.internal_that_ends(process, local)
+            internal = calls.internal_that_ends(process, local)
+            if alike is not None:
+                alike.compare(local, internal, "takes internal steps", calls.internal)
             for name, step in internal:
                 self._outcome(cell, process, local, name, step, position)
             if self.workload.ready_to_receive(position, process):
-                given = self.calls.receive(process, local, self.workload.wanted_sender(position, process))
+                given = calls.receive(process, local, self.workload.wanted_sender(position, process))
+                if alike is not None:
+                    alike.compare(local, given, "gives its application messages", calls.receive, None)
                 if not given:
                     self.exercised.add(Transition(process, local, "deliver"))
                 for step in given:
@@ -374,9 +319,7 @@ class Tables:
                 [after, kernels.CRASHES, 0, self._actions.number("crash"), len(self.emitted), 0, 0, 0]
             )
         self._most_own = max(self._most_own, len(self._outcomes) - start)
-        if alike is not None:
-            alike.own(local, sends, internal, given)
-        return cell, start, len(self._outcomes) - start, refused
+        return start, len(self._outcomes) - start, refused
 
     def _arrival(self, cell: int, number: int) -> int:
         process, local, position = self.cells[cell]
@@ -384,25 +327,33 @@ class Tables:
         start = len(self._outcomes)
         if local is CRASHED:
             return start << 21
-        alike = self.alike if self.alike is not None and self.alike.begins() else None
-        accepted = self.calls.deliverable(process, local, packet)
+        alike = self._comparison()
+        steps = self._steps_on(process, local, packet)
+        accepted = steps is not None
         if not accepted or self.exercised.awaits_release:
-            known_as = self.packets[self._packet_orbits[number]]
+            known_as = self.packets[self._packet_numbers.first[number]]
             self.exercised.guard(process, local, packet, accepted=accepted, known_as=known_as)
-        steps: Sequence[Step] | None = None
-        if accepted:
-            steps = self.calls.on_packet(process, local, packet)
-            of_kind, delivery = name_of_arrival(packet), ("deliver", packet.message)
-            for step in steps:
-                name = "deliver" if delivery in step.events else of_kind
-                self._outcome(cell, process, local, name, step, position, packet=packet)
         if alike is not None:
-            alike.arrival(local, packet, steps)
+            alike.compare(local, steps, "handles a packet", self._steps_on, packet)
+        of_kind, delivery = name_of_arrival(packet), ("deliver", packet.message)
+        for step in steps or ():
+            name = "deliver" if delivery in step.events else of_kind
+            self._outcome(cell, process, local, name, step, position, packet=packet)
         count = len(self._outcomes) - start
         if self._channel == kernels.FIFO and not count:
             self._waits = True
         self._most_of_arrival = max(self._most_of_arrival, count)
         return start << 21 | count << 1 | accepted
+
+    def _steps_on(self, process: int, local: Any, packet: Packet) -> Sequence[Step] | None:
+        """The steps on the arrival of a packet; None if it is refused."""
+        if not self.calls.deliverable(process, local, packet):
+            return None
+        return self.calls.on_packet(process, local, packet)
+
+    def _comparison(self) -> Alike | None:
+        """If the entry that is filled in now is compared: with what."""
+        return self.alike if self.alike is not None and self.alike.begins() else None
 
     def _outcome(
         self,
@@ -436,7 +387,8 @@ class Tables:
             message = hands or next(given, None) if packet is None else packet.message
             seen |= self._exercised_by(Transition(process, local, name, message, packet, step))
         taken = () if packet is None else (packet.kind,)
-        self.ranks.step(self._orbits[cell], self._orbits[after], taken, tuple([sent.kind for sent in step.packets]))
+        first = self._cell_numbers.first
+        self.ranks.step(first[cell], first[after], taken, tuple([sent.kind for sent in step.packets]))
         code = self._code(process, step.events if hands is None else (("hand", hands), *step.events))
         parts = (seen & (1 << kernels.LOW_BITS) - 1, seen >> kernels.LOW_BITS)
         self._outcomes.append([after, flags, code, self._actions.number(name), len(self.emitted), len(emitted), *parts])
@@ -453,8 +405,8 @@ class Tables:
             self.arrivals.table,
             self._outcomes.array,
             self.emitted.array,
-            self.cell_renamed.array,
-            self.packet_renamed.array,
+            self._cell_numbers.renamed.array,
+            self._packet_numbers.renamed.array,
             len(self.frames),
             self._channel,
             self.sites.bits,
@@ -480,7 +432,7 @@ class Tables:
 
     def sizes(self) -> list[int]:
         """The count of numbers of each kind: the same for tables filled by the same code in the same order."""
-        kinds = self.cells, self.packets, self.sites, self._outcomes, self._codes, self.monitor_states
+        kinds = self.cells, self.packets, self.sites, self._outcomes, self._codes.first, self.monitor_states
         return [len(kind) for kind in kinds]
 
     def seen(self, cell: int) -> int:

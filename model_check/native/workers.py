@@ -1,6 +1,6 @@
 """The buffers of a worker that expands rows."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,6 @@ def _apart(count: int, dtype: Any = np.int64) -> Any:
     """Zeroes in separate cache lines, for data that a worker writes all the time, without slowing others."""
     line = 32
     return np.zeros(count + 2 * line, dtype)[line : line + count]
-
-
-class Sizes(NamedTuple):
-    """The number of names of actions, and the maximum number of moves of a site."""
-
-    actions: int
-    most_moves: int
 
 
 class Worker:
@@ -54,22 +47,22 @@ class Worker:
         )
         self._room: tuple[Any, ...] = ()
 
-    def make_room(self, n: int, sizes: Sizes) -> None:
-        """Room for the moves of one row of n processes, and for its successors."""
-        room = (n, sizes.actions, sizes.most_moves, self.outbox_rows)
+    def make_room(self, n: int, actions: int, most_moves: int) -> None:
+        """Room for rows of n processes, given the number of names of actions, and the most moves of a site."""
+        room = (n, actions, most_moves, self.outbox_rows)
         if room == self._room:
             return
         self._room = room
         rows = np.zeros((self.owners, self.outbox_rows, n + 1), np.int32)
         asleep = np.zeros((self.owners, self.outbox_rows if self.sleeps else 0), np.uint32)
         self.outbox = kernels.Outbox(rows, np.zeros(rows.shape[:2], np.uint64), asleep, self.filled)
-        self.found = self.found._replace(actions=_apart(sizes.actions))
+        self.found = self.found._replace(actions=_apart(actions))
         self.scratch = kernels.Scratch(
             after=_apart(n + 1, np.int32),
             best=_apart(n + 1, np.int32),
             trial=_apart(n + 1, np.int32),
             started=_apart(self.owners),
-            moves=np.zeros((PREFETCH_BATCH, n * sizes.most_moves + 1, 3), np.int64),
+            moves=np.zeros((PREFETCH_BATCH, n * most_moves + 1, 3), np.int64),
             listed=np.zeros((PREFETCH_BATCH, 5), np.int64),
             first_slot=np.zeros((PREFETCH_BATCH, n + 1), np.int64),
         )

@@ -168,7 +168,8 @@ class SearchOnDisk(LevelSearch):
                 ExpandTask(str(self._directory), "", self.system, self.workers, owner, self.parts[owner], rest)
                 for owner, rest in left.items()
             ]
-            answers = self.expanded(tasks, View(self.tables.arrays(), self.monitor_states.arrays(), self.sizes()))
+            most_moves, arrays = self.tables.sites.most_moves, (self.tables.arrays(), self.monitor_states.arrays())
+            answers = self.expanded(tasks, View(*arrays, len(self.tables.actions), most_moves))
             left = {answer.owner: answer.left for answer in answers if answer.left is not None}
             misses = self._take_account(answers)
             found += [file for answer in answers for file in answer.found]

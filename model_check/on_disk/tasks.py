@@ -16,7 +16,7 @@ import numpy as np
 from crownless.model_check.native import kernels
 from crownless.model_check.native.columns import distinct
 from crownless.model_check.native.row_set import Incoming, RowSet, hashes_of
-from crownless.model_check.native.workers import BLOCK, Sizes, Worker
+from crownless.model_check.native.workers import BLOCK, Worker
 
 #: A task leaves its remaining rows for the next round once this many, and one in this many, miss a table entry: the
 #: driver fills the entries first.
@@ -29,7 +29,8 @@ class View(NamedTuple):
 
     tables: kernels.Tables
     monitor_states: kernels.MonitorStates
-    sizes: Sizes
+    actions: int  #: the number of their names
+    most_moves: int  #: of a site
 
 
 class Block(NamedTuple):
@@ -109,12 +110,12 @@ def write(directory: str | Path, name: str, **arrays: Any) -> str:
 
 def expand(task: ExpandTask, view: View) -> ExpandResult:
     """Expands rows until too many miss a table entry."""
-    n, sizes = task.system.n, view.sizes
+    n = task.system.n
     with np.load(Path(task.directory) / task.part.file) as arrays:
         rows, asleep, is_new = arrays["rows"], arrays["asleep"], arrays["is_new"]
     worker = Worker(task.owners, sleeps=task.system.sleeps)
     counts, seen = np.zeros(2, np.int64), np.zeros(2, np.int64)
-    actions = np.zeros(sizes.actions, np.int64)
+    actions = np.zeros(view.actions, np.int64)
     misses, blocked = [np.zeros(0, np.uint64)], [rows[:0]]
     found: list[Found] = []
     old, fresh = task.left
@@ -125,7 +126,7 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
         if not len(todo):
             todo = np.arange(fresh, min(fresh + BLOCK, len(rows)))
             fresh += len(todo)
-        worker.make_room(n, sizes)
+        worker.make_room(n, view.actions, view.most_moves)
         space = kernels.Space(task.system, view.tables, view.monitor_states)
         worker.expand(rows, is_new, asleep, todo, space)
         of_worker = worker.found
