@@ -1,1 +1,1 @@
-"""The native engine: exhaustive search over packed rows of numbers, of protocols that stay plain Python."""
+"""The native engine: exhaustive search over rows of numbers, of protocols that stay plain Python."""

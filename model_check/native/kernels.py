@@ -12,6 +12,7 @@ misses an entry is put aside whole, and expanded again once the entry is there.
 # The types of numbers here are Numba's, which mypy does not know.
 # mypy: disable-error-code="no-any-return, return-value, assignment"
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -261,12 +262,7 @@ def enter(table: Any, keys: Any, values: Any) -> int:
 @inlined
 def shift_of(table: Any) -> np.uint64:
     """How far a hash is shifted down to give its home in a table of the upper halves of hashes."""
-    shift = np.uint64(64)
-    size = table.shape[0]
-    while size > 1:
-        size >>= 1
-        shift -= _1
-    return shift
+    return np.uint64(64 - round(math.log2(table.shape[0])))
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""The search by packed rows, level by level, with limits: its tables and its findings.
+"""The search by rows, level by level, with limits: its tables and its findings.
 
 The rows of a level lie in this process's memory (`search.NativeSearch`) or in files (`model_check.on_disk`).
 """

@@ -63,6 +63,7 @@ def clear(bits: Any, k: int) -> None:
     bits[k >> 6] &= ~(_1 << (np.uint64(k) & _63))
 
 
+@inlined
 def sizes(universe: Universe) -> tuple[int, int]:
     """Words of the empty monitor state, and per open message."""
     words = universe.words
@@ -121,8 +122,7 @@ def observe(
     """
     n, words, message_words = universe.n, universe.words, universe.message_words
     content = out.content
-    head = 2 * words + message_words + n * words
-    size = words + 1
+    head, size = sizes(universe)
     for k in range(keys.shape[0]):
         monitor_state = np.int64(keys[k] >> np.uint64(32))
         code = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
@@ -210,8 +210,7 @@ def rename(
     """For each key (monitor state · 2³² + renaming) the renamed monitor state."""
     n, words, message_words = universe.n, universe.words, universe.message_words
     before, content = pool.content, out.content
-    head = 2 * words + message_words + n * words
-    size = words + 1
+    head, size = sizes(universe)
     for k in range(keys.shape[0]):
         monitor_state = np.int64(keys[k] >> np.uint64(32))
         q = np.int64(keys[k] & np.uint64(0xFFFFFFFF))

@@ -170,9 +170,7 @@ class MaskMonitorStates(MonitorStates):
 
     def code(self, events: StepEvents) -> int:
         for kind, process, message in events:
-            if kind not in self.KINDS or message not in self.messages:
-                raise Unforeseen
-            if kind == "send" and process != message.sender:
+            if kind not in self.KINDS or message not in self.messages or (kind == "send" and process != message.sender):
                 raise Unforeseen
         key = tuple(event for event in events if self.KINDS[event[0]] in self._kernels.HEEDED)
         number = self._codes.number(key)

@@ -33,8 +33,8 @@ MOST_FRAMES = 24
 #: At most this many renamed values are remembered.
 REMEMBERED = 20_000
 
-#: Steps, or if they are internal, their names and these.
-Steps = Sequence[Step] | Sequence[tuple[str, Step]]
+#: Steps, or if they are internal, their names and these; None: the packet is refused.
+Steps = Sequence[Step] | Sequence[tuple[str, Step]] | None
 
 
 class NotSymmetric(Exception):
@@ -176,11 +176,9 @@ class Alike:
             if not self._calls.same_values(self._renamed(locals_[0], renaming), locals_[process]):
                 raise NotSymmetric(_differs(process, "starts"))
 
-    def compare(
-        self, local: Any, steps: Steps | None, does: str, call: Callable[..., Steps | None], *given: Any
-    ) -> None:
-        """Compares the steps of process 0 in a local state, given a message or packet perhaps, with what `call` gives
-        for others: the renamed steps, in any order. None: the packet is refused.
+    def compare(self, local: Any, steps: Steps, does: str, call: Callable[..., Steps], *given: Any) -> None:
+        """Compares the steps of process 0 in a local state, given a message or packet perhaps, with those that `call`
+        gives for other processes: the renamed ones, in any order.
         """
         for renaming in self._others:
             process, there = renaming.image[0], self._renamed(local, renaming)

@@ -173,6 +173,6 @@ def test_what_faulty_protocols_alone_let_happen_is_left_to_the_plain_monitors(
     events = [(kind, int(process), message) for kind, process in map(str.split, lines)]
     for first in (True, False):
         orders = ("causal",) if first else ()
-        monitor_states = monitor_states_for(monitors_for(2, orders, sends_before_delivery=first), workload, BIT)
+        monitor_states = monitor_states_for(monitors_for(2, orders, sends_before_delivery=first), workload, BIT, None)
         with nullcontext() if first in foreseen else pytest.raises(Unforeseen):
             monitor_states.fill(np.array([monitor_states.code(events)], np.uint64))
