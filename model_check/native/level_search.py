@@ -315,7 +315,7 @@ class LevelSearch:
             self.tables.fill(misses)
             self._tables_are_whole = True
             if max(len(self.monitor_states), len(self.tables.sites)) > kernels.MOST_NUMBERS:
-                raise MemoryError("a number does not fit into a key")
+                raise Stopped("the native engine has no numbers for more local and monitor states")
 
     def add_counts(self, counts: Any, seen: Any, actions: Any) -> None:
         """Adds the counts and findings of expanded rows of this level; see `kernels.Found`."""

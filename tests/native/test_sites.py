@@ -125,6 +125,13 @@ def test_two_processes_with_symmetry_may_have_many_sites() -> None:
     assert (found.states, both.native().states) == (4624, 9217)
 
 
+def test_a_search_ends_where_there_are_more_sites_than_fit_into_a_key() -> None:
+    with patch.object(kernels, "MOST_NUMBERS", 100):
+        found = question("rst", 3, 4).native()
+    assert found.stopped == "the native engine has no numbers for more local and monitor states"
+    assert 0 < found.states < 7_370
+
+
 def test_seven_processes_have_more_renamings_than_fit_into_a_byte() -> None:
     both = question("unordered", 7, 1)
     found = both.native(symmetry=True)
