@@ -49,7 +49,7 @@ class _Loaded(FunctionCache):
 
 
 class _Index(IndexDataCacheFile):
-    """The list of what is kept of a function; one that names classes that there no longer are is of another version."""
+    """The cache index of a function. One that refers to a class that no longer exists is ignored."""
 
     def _load_index(self) -> Any:
         try:

@@ -14,9 +14,10 @@ import numpy as np
 
 from . import kernels
 from .compiled import compiled, fetch
-from .moves import bit_of, canonical, crashed_in, evaluate_end, look_up, note
+from .row_kernels import bit_of, canonical, crashed_in, evaluate_end, look_up, note
 
-#: The number of rows processed together, and the maximum number of entries that one row misses.
+#: The number of rows processed together, and the room for what each of them misses; more is noted when it is expanded
+#: again.
 PREFETCH_BATCH = 16
 MISSES = 128
 #: At most this many moves of a row can be noted as sleeping.

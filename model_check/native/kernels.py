@@ -1,11 +1,11 @@
 """Parts that the inner loops share, compiled by Numba: what they read and write, tables, rows, hashes.
 
 A *site* is a process with the packets in flight to it: its cell (its local state and its application's position), and
-its slots, one for each packet: ``packet · 2 + mark``. The mark means that it waits in the hold-back queue (FIFO) or is
-a copy (duplicating). A *row* is a node of the search: the numbers of its monitor state and of the site of each process,
+its slots, one for each packet: ``packet · 2 + mark``. The mark means that it waits in the hold-back queue (FIFO) or was
+duplicated. A *row* is a node of the search: the numbers of its monitor state and of the site of each process,
 of 32 bits each.
 
-Everything here reads tables that `tables` and `monitor_states` fill, in Python, when an entry is missed: a row that
+Everything here reads tables that `tables`, `sites` and `monitor_states` fill when an entry is missed: a row that
 misses an entry is put aside whole, and expanded again once the entry is there.
 """
 
@@ -23,13 +23,14 @@ from .compiled import compiled, fetch, inlined
 
 UNORDERED, FIFO, LOSSY, DUPLICATING = range(len(NATIVE_CHANNELS))
 
-#: The kinds of moves: an internal step of a process, the arrival of a packet; and actions of the channel.
+#: The kinds of moves: a step of the process itself (of its application, too, or its crash); the arrival of a packet;
+#: actions of the channel.
 OWN_STEP, ARRIVAL, WAIT, LOSE, DUPLICATE = range(5)
 
-#: The kinds of missing entries, in the upper two bits of a miss; then come the key's 30 and 32 bits: the moves of a
-#: site (1: its sends, too); a site to which a packet is sent; …
+#: The kinds of missing entries. A miss has its kind in two bits, and the two numbers of its key in 30 and 32: a site,
+#: and 1 for its sends, too; a site and a packet sent to it; a monitor state and events; a monitor state and a renaming.
 MISS_MOVES, MISS_SENT_TO, MISS_MONITOR_STATE, MISS_RENAMED_MONITOR_STATE = range(4)
-#: … and of entries that the moves of a site need: a cell's own steps, the arrival of a packet.
+#: The kinds of entries that the moves of a site need: a cell's own steps; the arrival of a packet.
 MISS_OWN, MISS_ARRIVAL = range(2)
 
 #: The number of sites, or of monitor states, that fit into the keys of misses.
@@ -46,11 +47,11 @@ _1 = np.uint64(1)
 _7 = np.uint64(7)
 _3 = np.uint64(3)
 
-#: In what is emitted the lowest bits say how far the destination is.
+#: The lowest bits of what is emitted: (destination − sender) mod n.
 DISTANCE_BITS = 4
 DISTANCE = (1 << DISTANCE_BITS) - 1
 
-#: Bits for the observations of a search, above those of the properties.
+#: The bit of a delivery, above those of the properties.
 DELIVERS = 1 << 62
 
 #: Flags of an outcome.
@@ -58,7 +59,7 @@ SENDS_MESSAGE, DELIVERED, CRASHES = 1, 2, 4
 
 #: Flags of a cell, …
 READY_TO_RECEIVE, FINISHED, CRASHED = 1, 2, 4
-#: … and of its site: some move is obligatory, or is while the application may send; it can send something.
+#: … and of its site: some step is obligatory; while sends remain, a send is obligatory; a send is possible.
 MUST_MOVE, MUST_SEND, MAY_SEND = 8, 16, 32
 
 #: Facts about a run that ends in a row: it blocks; something is never delivered; it completes.
@@ -69,14 +70,13 @@ class SearchConstants(NamedTuple):
     """The constants of a search."""
 
     n: int
-    channel: int
-    bound: int  #: sends in all
+    bound: int  #: the maximum number of sends in a run
     takes_anything: bool
     takes_own_steps: bool  #: true if a process may take a step without a packet or a message
     sleeps: bool  #: leave out moves that are explored in another order; see `expansion.expand`
     #: Those of the processes, in lexicographic order, if rows are brought into canonical form; else the identity alone.
     permutations: Any
-    frame: Any  #: [permutation, process]: which renaming of its own frame that is
+    frame: Any  #: [permutation, process]: the renaming of its site, which is held as process 0 sees it
     may_crash: int  #: the process that may crash, or -1
 
 
@@ -86,7 +86,7 @@ CELL_COLUMNS = 6
 
 #: … of the outcomes of local transitions, …
 TO_CELL, FLAGS, CODE, ACTION, EMITS_START, EMITS_COUNT, SEEN_LOW, SEEN_HIGH = range(8)
-#: The number of bits of what an outcome violates or reaches in the first of the two columns.
+#: The number of property bits in the first of the two columns.
 LOW_BITS = 31
 OUTCOME_COLUMNS = 8
 
@@ -107,13 +107,13 @@ class LocalTables(NamedTuple):
     #: sends made; flags; the process in the tables; own outcomes: where, how many or -1; the rules that refused sends
     #: exercise
     cells: Any
-    source: Any  #: of each packet: how far before its destination its source is
+    source: Any  #: of each packet: (its source − its destination) mod n
     arrivals: Any  #: (cell, packet) → start of the outcomes · 2²¹ + how many · 2 + is it accepted
     outcomes: Any  #: see above; the events that monitors observe are numbered as seen from process 0 of the tables
     emitted: Any  #: packet · 16 + how far its destination is
     cell_renamed: Any  #: [cell · frames + frame]
     packet_renamed: Any
-    frames: int
+    frames: int  #: the renamings; more than in `Orbits` if they serve the tables alone
     channel: int
     bits: int  #: as in `Orbits`
 
@@ -188,9 +188,10 @@ class Scratch(NamedTuple):
     after: Any  #: a successor, and its renamings
     best: Any
     trial: Any
-    started: Any
-    moves: Any  #: [row, move, 3]: the move, the process, the events that monitors observe or the step that they make
-    listed: Any  #: of each row: sends made, moves, flags of the sites, was an entry missed, how many bits may sleep
+    started: Any  #: of each owner: how many rows its outbox had before those of this row
+    #: [row, move, 3]: the move; its process; -1 if it sleeps, else what monitors observe, then their step
+    moves: Any
+    listed: Any  #: of each row: sends made, moves, flags of the sites, was an entry missed, which moves sleep
     first_slot: Any  #: [row, process]: the bit of its first slot
 
 
@@ -213,7 +214,7 @@ def spread(key: np.uint64) -> np.uint64:
 
 @inlined
 def home(key: np.uint64, mask: np.uint64) -> np.uint64:
-    """The first place to probe for a key (major · 2³² + minor): keys of one major share a cache line or two."""
+    """The first place to probe for a key (major · 2³² + minor). Those of keys that differ in three bits are near."""
     return (spread(key >> _3) + (key & _7)) & mask
 
 
@@ -265,22 +266,17 @@ def shift_of(table: Any) -> np.uint64:
     return np.uint64(64 - round(math.log2(table.shape[0])))
 
 
-@inlined
-def put(entry: np.uint64, table: Any, shift: np.uint64) -> None:
-    """Puts a new entry, the upper half of a hash and a number plus one, into a table with room."""
-    place = entry >> shift
-    while table[place]:
-        place = (place + _1) & np.uint64(table.shape[0] - 1)
-    table[place] = entry
-
-
 @compiled
 def rehash(before: Any, table: Any) -> None:
     """Puts the entries of a smaller table into an empty one, nearly in its order."""
     shift = shift_of(table)
+    mask = np.uint64(table.shape[0] - 1)
     for entry in before:
         if entry:
-            put(entry, table, shift)
+            place = entry >> shift
+            while table[place]:
+                place = (place + _1) & mask
+            table[place] = entry
 
 
 @inlined

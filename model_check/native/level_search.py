@@ -107,7 +107,7 @@ class LevelSearch:
 
     @property
     def commutes(self) -> bool:
-        """True if moves of different processes commute, for the monitors too. The compiled ones support no others."""
+        """True if moves of different processes commute, for the monitors too; others are `Unforeseen`."""
         return not self.reduces and self.monitor_states.commute
 
     def bits_of(self, name: str) -> int:
@@ -315,7 +315,7 @@ class LevelSearch:
             self.tables.fill(misses)
             self._tables_are_whole = True
             if max(len(self.monitor_states), len(self.tables.sites)) > kernels.MOST_NUMBERS:
-                raise Stopped("the native engine has no numbers for more local and monitor states")
+                raise Stopped("more than 2³⁰ sites or monitor states, which is the limit of the native engine")
 
     def add_counts(self, counts: Any, seen: Any, actions: Any) -> None:
         """Adds the counts and findings of expanded rows of this level; see `kernels.Found`."""

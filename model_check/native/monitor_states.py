@@ -25,7 +25,7 @@ from .columns import Column, Map, distinct
 from .pool import Sequences
 
 #: The number of steps computed at a time, and the words of memory that they may use meanwhile.
-SOME = 1 << 14
+BATCH = 1 << 14
 ROOM = 1 << 22
 #: With more possible copies of messages, masks of all are longer than sets of those that occur.
 MOST_COPIES = 1 << 10
@@ -72,7 +72,7 @@ class MonitorStates:
         raise NotImplementedError
 
     def arrays(self) -> kernels.MonitorStates:
-        """The tables in the form that kernels read; valid until the next `fill` or `rename`."""
+        """The tables in the form that kernels read. Later entries may be in them or not."""
         return kernels.MonitorStates(self.steps.table, self.owed(), self.renamed.table)
 
 
@@ -153,7 +153,7 @@ class MaskMonitorStates(MonitorStates):
         head, entry = module.sizes(universe)
         #: The words of the largest monitor state while it is computed. That of the empty run is all zeroes.
         self._most_words = head + entry * (workload.messages + 1)
-        self._some = max(1, min(SOME, ROOM // self._most_words))
+        self._some = max(1, min(BATCH, ROOM // self._most_words))
         self._codes = Interner()
         self._starts, self._kinds, self._whose, self._what = Column(), Column(), Column(), Column()
         self._starts.append(0)

@@ -42,7 +42,7 @@ class Numbering:
         for image, follow in zip(images, self._renamings.composed, strict=True):
             row = follow(images)
             if image < number or rows.setdefault(image, row) != row:
-                raise NotSymmetric("its `renamed` and `renamed_stamp` are no renamings: two do not make one")
+                raise NotSymmetric("by its `renamed` and `renamed_stamp`, two renamings in turn are not the one composed of them")
         for row in rows.values():
             self.renamed.extend(row)
         return number

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiled import compiled, fetch
-from .kernels import LOW, MIX, put, rehash, shift_of, spread
+from .kernels import LOW, MIX, rehash, shift_of, spread
 
 #: The number of sequences to prefetch ahead.
 AHEAD = 8
@@ -61,7 +61,7 @@ def number_all(some: Pool, count: int, hashes: Any, numbers: Any, pool: Pool, ta
             place = (place + np.uint64(1)) & mask
         if number < 0:
             number = known
-            put(tag | np.uint64(known + 1), table, shift)
+            table[place] = tag | np.uint64(known + 1)
             begin = pool.offset[known]
             for w in range(length):
                 pool.content[begin + w] = some.content[start + w]
@@ -76,7 +76,8 @@ class Sequences:
 
     def __init__(self) -> None:
         self._used = 0
-        self._pool = Pool(np.zeros(1 << 12, np.uint64), np.zeros(1 << 8, np.int64))
+        #: The numbered sequences; valid until there are more.
+        self.pool = Pool(np.zeros(1 << 12, np.uint64), np.zeros(1 << 8, np.int64))
         self._table = np.zeros(1 << 9, np.uint64)
         self._room = Pool(np.zeros(0, np.uint64), np.zeros(0, np.int64))
 
@@ -91,7 +92,7 @@ class Sequences:
 
     def numbers(self, count: int) -> Any:
         """The numbers of the sequences that are in the room."""
-        content, offset = self._pool
+        content, offset = self.pool
         needed = int(offset[self._used] + self._room.offset[count])
         if needed > len(content):
             content.resize(max(needed, len(content) * 5 // 4), refcheck=False)
@@ -104,18 +105,13 @@ class Sequences:
             before, self._table = self._table, np.zeros(size, np.uint64)
             rehash(before, self._table)
         hashes, numbers = np.zeros(count, np.uint64), np.zeros(count, np.int64)
-        self._used = int(number_all(self._room, count, hashes, numbers, self._pool, self._table, self._used))
+        self._used = int(number_all(self._room, count, hashes, numbers, self.pool, self._table, self._used))
         return numbers
-
-    @property
-    def pool(self) -> Pool:
-        """The numbered sequences; valid until there are more."""
-        return self._pool
 
     def firsts(self, begin: int, end: int) -> Any:
         """The first words of the sequences with these numbers."""
-        return self._pool.content[self._pool.offset[begin:end]]
+        return self.pool.content[self.pool.offset[begin:end]]
 
     def lengths(self, begin: int, end: int) -> Any:
         """The lengths of the sequences with these numbers."""
-        return np.diff(self._pool.offset[begin : end + 1])
+        return np.diff(self.pool.offset[begin : end + 1])

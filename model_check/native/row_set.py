@@ -38,7 +38,7 @@ def insert(
     incoming: Incoming, rows: Any, is_new: Any, asleep: Any, table: Any, level_start: int, used: int, tallies: Any
 ) -> int:
     """Adds new rows to ``rows[used:]``; returns how many there are then. There must be room. `asleep` keeps the bits
-    that a row has every time it comes in.
+    that a row has each time it arrives.
 
     `tallies` counts: new states, states met again that belong to an earlier level. An entry of the table is the upper
     half of the hash, whose first bits give its home, and the row's place plus one.
@@ -134,8 +134,8 @@ class RowSet:
         needed = self.used + more
         if needed > len(self.rows):
             size = max(needed, len(self.rows) * 9 // 8)
-            # In place: the system moves pages, and copies nothing. The rows last: if there is no memory, no thread
-            # takes the others to be as long.
+            # In place: the system moves pages, and copies nothing. The rows last: if memory runs out, the other arrays
+            # are long enough for them.
             self.is_new.resize(size, refcheck=False)
             if len(self.asleep):
                 self.asleep.resize(size, refcheck=False)

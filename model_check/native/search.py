@@ -1,9 +1,9 @@
 """The search whose rows lie in this process's memory, expanded by threads.
 
-A level's rows lie in one *row set* per worker: a row belongs to the worker that its sites name. In a round, threads
-take chunks of rows, expand them, and put the successors, unless they are known, into their owners' row sets, one thread
-at a time into each. Meanwhile Python computes the table entries that the previous round missed. Counts do not depend on
-the number of workers.
+A level's rows lie in one *row set* per worker: a row belongs to the worker that a hash of its sites gives. In a round,
+threads take chunks of rows, expand them, and put the successors, unless they are known, into their owners' row sets,
+one thread at a time into each. Meanwhile Python computes the table entries that the previous round missed. Counts do
+not depend on the number of workers.
 
 In a graded space (`ranks`) two row sets suffice, of this level and of the next; otherwise one keeps all rows.
 """
@@ -23,7 +23,7 @@ from .level_search import LevelSearch
 from .row_set import RowSet
 from .workers import BLOCK, Worker
 
-#: The minimum number of rounds of a level, if it has enough rows: in each, Python computes entries missed before.
+#: The number of rounds aimed at in a level with enough rows: in each, Python computes entries missed before.
 ROUNDS = 12
 NO_TABLE = np.zeros(0, np.uint64)
 #: With fewer rows in a round, threads cost more than they save.
@@ -182,7 +182,7 @@ class NativeSearch(LevelSearch):
         return owner, np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
 
     def _work(self, w: int) -> None:
-        """What a thread does in a round: it expands rows and puts what it finds into the row sets of the owners."""
+        """Expands chunks of rows, and inserts the successors into their owners' row sets, until the round ends."""
         worker, found = self.worker_buffers[w], self.worker_buffers[w].found
         while not found.used[3] and (chunk := self._next_chunk()) is not None:
             owner, numbers = chunk
@@ -199,10 +199,10 @@ class NativeSearch(LevelSearch):
             self._missed.append(found.misses[: found.used[0]].copy())
             self.add_blocked(worker.blocked(rows))
             for other in range(self.workers):
-                self._take_in(worker, (w + other) % self.workers)
+                self._insert_found(worker, (w + other) % self.workers)
             worker.empty()
 
-    def _take_in(self, worker: Worker, owner: int) -> None:
+    def _insert_found(self, worker: Worker, owner: int) -> None:
         """Puts the rows that a worker found for this owner into its row set."""
         level_start = self.ends[owner] if self.keep else 0
         with self._locks[owner]:

@@ -15,16 +15,16 @@ from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import State, System
 from crownless.runtime.ending import Stopped
 
-from . import moves
 from .columns import distinct
 from .level_search import LIVE_BITS
+from .row_kernels import canonical
 from .row_set import RowSet
 from .search import NativeSearch
 from .workers import Worker
 
 
 class SearchForShortest(NativeSearch):
-    """A search that keeps its levels; see `shortest`."""
+    """A search that keeps its levels, for `ShortestRuns`."""
 
     def start(self) -> None:
         #: The rows of each level.
@@ -112,5 +112,5 @@ class ShortestRuns:
         if row.min() < 0:
             return False
         if search.system.permutations.shape[0] > 1:
-            moves.canonical(row, search.space(), np.zeros_like(row), np.zeros_like(row))
+            canonical(row, search.space(), np.zeros_like(row), np.zeros_like(row))
         return bool(self._row_sets[depth].has(row[np.newaxis])[0])

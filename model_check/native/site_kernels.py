@@ -4,7 +4,7 @@ A site is a sequence of words: its cell, then its slots in the order of `queue_o
 differ by a renaming that leaves process 0 in place have one *orbit*: only the least of them is kept, and the number of
 a site is that of its orbit, and in the lowest bits the renaming by which it comes from the least one.
 
-A move is an internal step of its process, the arrival of a packet, or an action of the channel on one of its packets.
+A move is a step of its process, the arrival of a packet, or an action of the channel on one of its packets.
 It changes this site alone, but for the packets that it emits.
 """
 
@@ -237,14 +237,14 @@ def list_moves(
             if is_fifo and entry & 1:
                 follows, count = follows_accepted(site, length, s, missing, count, local)
             begin, end = entry >> 21, (entry >> 21) + ((entry >> 1) & 0xFFFFF)
-            taken_in = begin < end and not follows
-            if taken_in:
+            is_received = begin < end and not follows
+            if is_received:
                 for o in range(begin, end):
                     by_any |= seen_of(outcomes[o])
                     used = make(site, length, ARRIVAL, s, o, moves[used], out, used, local)
             elif is_fifo and not is_marked:
                 used = make(site, length, WAIT, s, -1, moves[used], out, used, local)
-            if taken_in or (is_fifo and not is_marked):
+            if is_received or (is_fifo and not is_marked):
                 flags |= kernels.MUST_MOVE
             if local.channel == kernels.LOSSY:
                 used = make(site, length, LOSE, s, -1, moves[used], out, used, local)

@@ -11,8 +11,8 @@ from . import kernels, site_kernels
 from .columns import Column, Map, distinct
 from .pool import Pool, Sequences
 
-#: The maximum number of sites looked at at a time.
-SOME = 1 << 12
+#: The number of sites computed at a time.
+BATCH = 1 << 12
 
 
 class Sites:
@@ -41,13 +41,13 @@ class Sites:
         self._sent: list[tuple[Any, Any]] = []
 
     def __len__(self) -> int:
-        """An upper bound of their numbers."""
+        """One more than the largest number that a site can have."""
         return len(self._sequences) << self.bits
 
     def cell_of(self, site: int) -> int:
         """The cell of a site, without symmetry reduction."""
         content, offset = self._sequences.pool
-        return int(content[int(offset[site])])  # another thread may replace both meanwhile: old ones will do
+        return int(content[int(offset[site])])  # another thread may resize both in place meanwhile
 
     def number(self, cell: int, slots: Sequence[int], local: kernels.LocalTables) -> int:
         """The number of a site; each queue of slots in its order."""
@@ -58,11 +58,9 @@ class Sites:
 
     def _numbers(self, count: int, local: kernels.LocalTables) -> Any:
         """The numbers of the sites that are in the room; new ones are added to the tables."""
-        if not count:
-            return np.zeros(0, np.int64)
         known, sequences = len(self._sequences), self._sequences
         renamings = np.zeros((count, self._frames), np.bool_)
-        if self._frames > 1:
+        if self._frames > 1 and count:
             some = sequences.room(0, 0)
             some = Pool(some.content[: some.offset[count]].copy(), some.offset[: count + 1].copy())
             room = sequences.room(count + 1, int(np.diff(some.offset).max()))
@@ -96,9 +94,9 @@ class Sites:
 
     def send_to(self, keys: Any, local: kernels.LocalTables) -> None:
         """Computes missing sites to which a packet is sent (site · 2³² + packet)."""
-        for start in range(0, len(keys), SOME):
-            some = keys[start : start + SOME]
-            places, room = np.zeros(len(some), np.int64), self._sequences.room(SOME, self._longest + 1)
+        for start in range(0, len(keys), BATCH):
+            some = keys[start : start + BATCH]
+            places, room = np.zeros(len(some), np.int64), self._sequences.room(BATCH, self._longest + 1)
             site_kernels.send_to(some, places, self._sequences.pool, room, local)
             self._sent.append((some, self._numbers(len(some), local) << 16 | places))
 
@@ -117,8 +115,8 @@ class Sites:
         keys = keys[self._listed_so_far.array[numbers] < wanted]
         # Of equal sites the last one counts, which wants most.
         self._listed_so_far[numbers] = np.maximum(wanted, self._listed_so_far.array[numbers])
-        for start in range(0, len(keys), SOME):
-            some = keys[start : start + SOME]
+        for start in range(0, len(keys), BATCH):
+            some = keys[start : start + BATCH]
             numbers = (some >> np.uint64(32)).astype(np.int64)
             facts, seen = self._sites.array[numbers], np.zeros((len(some), 2), np.int64)
             behind = self._longest if self._channel == kernels.FIFO else 1
@@ -137,15 +135,12 @@ class Sites:
             moves[:count, kernels.TO_SITE] = self._numbers(count, local)
             facts[:, kernels.MOVES_START] += len(self._moves)
             self._moves.add(moves[:count])
-            pairs, which = np.unique(seen, axis=0, return_inverse=True)
-            facts[:, kernels.SEEN] = np.array([self._seen.number(tuple(pair)) for pair in pairs.tolist()])[
-                which.ravel()
-            ]
+            facts[:, kernels.SEEN] = [self._seen.number(tuple(pair)) for pair in seen.tolist()]
             self._listed.append((numbers, facts))
             self.most_moves = max(self.most_moves, int(facts[:, kernels.MOVES].max()))
 
     def arrays(self, outcomes: Any, emitted: Any, code_at: Any) -> kernels.Tables:
-        """The tables in the form that kernels read, given those of local steps; later entries do not change these."""
+        """The tables in the form that kernels read, given those of local steps; unchanged until the next call."""
         sites = self._sites.array
         for numbers, facts in self._listed:
             sites[numbers] = facts

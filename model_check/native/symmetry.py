@@ -123,7 +123,7 @@ class Alike:
         for renaming, inverse in self._renamings.there_and_back:
             back = rename(rename(value, renaming), inverse)
             if not self._calls.same_values(value, back):
-                raise NotSymmetric(f"its {name}, there and back, gives another value")
+                raise NotSymmetric(f"its {name} is not undone by the inverse renaming")
 
     def _compare_predicates(self, local: Any, seen: int) -> None:
         for renaming in self._others:
@@ -132,7 +132,7 @@ class Alike:
                 same = self._evaluate(process, image) == seen
             if not same:
                 (name, *_) = sorted(self._said_of(0, local) ^ self._said_of(process, image))
-                raise NotSymmetric(f"`{name}` says of P{process + 1} what it does not say of P1")
+                raise NotSymmetric(f"`{name}` holds at only one of P1 and P{process + 1}, in local states alike")
 
     def _said_of(self, process: int, local: Any) -> set[str]:
         return {*self._calls.invariants_broken(process, local), *self._calls.witnesses_met(process, local)}
@@ -155,8 +155,8 @@ class Alike:
                 renaming.image[0],
                 self._renamed(before, renaming),
                 action,
-                None if message is None else renaming.message(message),
-                None if packet is None else self._renamed_packet(packet, renaming),
+                self._image(message, renaming),
+                self._image(packet, renaming),
                 None if step is None else self._renamed_step(step, renaming),
             )
 
@@ -182,9 +182,8 @@ class Alike:
         """
         for renaming in self._others:
             process, there = renaming.image[0], self._renamed(local, renaming)
-            images = [renaming.message(x) if isinstance(x, Message) else self._image(x, renaming) for x in given]
             with _failing(f"P{process + 1} fails where P1 does not"):
-                others = call(process, there, *images)
+                others = call(process, there, *(self._image(value, renaming) for value in given))
             if (steps is None) != (others is None):
                 accepts = ("accepts", "refuses") if steps is None else ("refuses", "accepts")
                 if process:
@@ -200,8 +199,10 @@ class Alike:
             if left:
                 raise NotSymmetric(_differs(process, does))
 
-    def _image(self, value: Any, renaming: Renaming) -> Any:
-        return self._renamed_packet(value, renaming) if isinstance(value, Packet) else value
+    def _image(self, value: Message | Packet | None, renaming: Renaming) -> Any:
+        if isinstance(value, Packet):
+            return self._renamed_packet(value, renaming)
+        return None if value is None else renaming.message(value)
 
     def _same(self, one: Step, other: Step) -> bool:
         """True if two steps are the same. The order of packets on different links has no effect."""

@@ -31,7 +31,7 @@ from .ranks import Ranks
 from .sites import Sites
 from .symmetry import Alike, NotSymmetric, Renamings
 
-#: Where an action is the channel's own, or waiting: they come first among the names of actions.
+#: The names of the channel's actions, in the order of `kernels.WAIT`, …: the first names of all.
 CHANNEL_ACTIONS = ("receive", "lose", "duplicate")
 
 #: A process of the tables, the key of its local state, and its application's position.
@@ -75,7 +75,6 @@ class Tables:
         self._images_of = np.array([renaming.image for renaming in self.frames])
         self.constants = kernels.SearchConstants(
             n,
-            channel,
             workload.messages if workload.takes_anything else 1 << 40,
             workload.takes_anything,
             self._takes_own_steps or may_crash is not None,
@@ -148,7 +147,7 @@ class Tables:
             flags |= kernels.FINISHED * self.workload.at_end(position, process)
         self._seen.append(seen)
         if self._seen[first] != seen:
-            raise NotSymmetric("what it says of a local state of P1 depends on the names of the others")
+            raise NotSymmetric("what holds in a local state of P1 depends on the names of the others")
         self._cells.append([made, flags, process, 0, -1, 0])
         if self.alike is not None and is_first:
             self.alike.new_cell(local, seen)
@@ -163,8 +162,8 @@ class Tables:
         return seen
 
     def known_site(self, process: int, local: Any, position: Position, packets: Iterable[tuple[Packet, bool]]) -> int:
-        """The number of a process's site, given as in `system.System`, in order, with the marks of the packets in
-        flight to it; -1 if its cell or a packet has not occurred.
+        """The number of the site with this local state, position and packets in flight, in order, with their marks; -1
+        if its cell or a packet has not occurred.
         """
         shift = self._shifts[-process] if self.alike is not None else None
         position = self.workload.alone(position, process)
@@ -202,7 +201,7 @@ class Tables:
             self.alike.new_packet(packet)
 
     def _code(self, process: int, observations: Sequence[tuple[str, Message]]) -> int:
-        """The number of the events that monitors observe at the process in this place; 0: none."""
+        """The number of the events that monitors observe in a step of this process; 0: none."""
 
         def renamed(renaming: Renaming) -> tuple[Hashable, Any]:
             others = [(kind, renaming.message(message)) for kind, message in observations]
@@ -226,8 +225,7 @@ class Tables:
     def fill(self, misses: Any) -> None:
         """Computes the missing entries."""
         self.log.append(misses)
-        kinds = misses >> np.uint64(62)
-        keys = misses & np.uint64((1 << 62) - 1)
+        kinds, keys = misses >> np.uint64(62), misses & np.uint64((1 << 62) - 1)
         self.sites.send_to(keys[kinds == kernels.MISS_SENT_TO], self._local())
         listed = keys[kinds == kernels.MISS_MOVES]
         self.sites.list_moves(listed, self.constants, self._local, self._fill_local, self._most_moves)
@@ -239,9 +237,8 @@ class Tables:
 
     def _fill_local(self, misses: Any) -> None:
         """Computes missing local transitions."""
-        kinds = misses >> np.uint64(62)
-        keys = misses & np.uint64((1 << 62) - 1)
-        outcomes, emitted, keys = len(self._outcomes), len(self.emitted), keys.astype(np.int64)
+        kinds, keys = misses >> np.uint64(62), (misses & np.uint64((1 << 62) - 1)).astype(np.int64)
+        outcomes, emitted = len(self._outcomes), len(self.emitted)
         # Of the renamings of an entry the least is computed, once.
         cells = distinct(self._renamed_cells(keys[kinds == kernels.MISS_OWN] >> 32).min(axis=1))
         arrivals = distinct(self._renamed_arrivals(keys[kinds == kernels.MISS_ARRIVAL]).min(axis=1))
@@ -352,7 +349,7 @@ class Tables:
         return self.calls.on_packet(process, local, packet)
 
     def _comparison(self) -> Alike | None:
-        """If the entry that is filled in now is compared: with what."""
+        """What compares the entry that is filled in now, if it is in the sample."""
         return self.alike if self.alike is not None and self.alike.begins() else None
 
     def _outcome(
@@ -413,7 +410,7 @@ class Tables:
         )
 
     def arrays(self) -> kernels.Tables:
-        """The tables in the form that kernels read; later entries do not change these."""
+        """The tables in the form that kernels read; unchanged until the next call."""
         return self.sites.arrays(self._outcomes.array, self.emitted.array, self.code_at.array)
 
     @property

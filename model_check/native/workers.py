@@ -8,7 +8,7 @@ from . import kernels
 from .expansion import PREFETCH_BATCH, expand
 from .row_set import Incoming
 
-#: The numbers of rows that a worker expands in one round, and of rows in all its outboxes.
+#: The maximum number of rows in one call of `expand`, and the number of rows in all outboxes of a worker.
 BLOCK = 1 << 15
 OUTBOX_ROWS = 1 << 17
 

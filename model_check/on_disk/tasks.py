@@ -41,7 +41,7 @@ class Block(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A file of the rows found by one task, those of one owner after those of another; a last column has what sleeps.
+    """A file of the rows found by one task, those of one owner after those of another, then what sleeps in each.
 
     `ends`: where the rows of each owner end.
     """
@@ -51,7 +51,7 @@ class Found(NamedTuple):
 
 
 class Left(NamedTuple):
-    """The rows of a part still to expand: the listed ones, which missed an entry, and all from `fresh` on."""
+    """The rows of a part still to expand: some that missed an entry or were not reached, and all from `fresh` on."""
 
     again: Any
     fresh: int

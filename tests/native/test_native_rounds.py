@@ -38,9 +38,9 @@ class Counting(NativeSearch):
 
     made = 0
 
-    def _take_in(self, worker: Worker, owner: int) -> None:
+    def _insert_found(self, worker: Worker, owner: int) -> None:
         self.made += int(worker.filled[owner])
-        super()._take_in(worker, owner)
+        super()._insert_found(worker, owner)
 
 
 @pytest.mark.parametrize("protocol", ["rst", "buffer", "murty-garg"])

@@ -105,7 +105,7 @@ def stopped_and_resumed(both: Question, directory: Any, stop: int, *, symmetry: 
 @pytest.mark.parametrize("stop", [100, 500, 1500, 2400])
 def test_a_resumed_search_lists_the_same_moves(stop: int, tmp_path: Any) -> None:
     both = question("murty-garg", 3, 3)
-    with patch.object(sites, "SOME", 2):
+    with patch.object(sites, "BATCH", 2):
         assert stopped_and_resumed(both, tmp_path / "saved", stop, symmetry=False) == reported(both.plain())
 
 
@@ -128,7 +128,7 @@ def test_two_processes_with_symmetry_may_have_many_sites() -> None:
 def test_a_search_ends_where_there_are_more_sites_than_fit_into_a_key() -> None:
     with patch.object(kernels, "MOST_NUMBERS", 100):
         found = question("rst", 3, 4).native()
-    assert found.stopped == "the native engine has no numbers for more local and monitor states"
+    assert str(found.stopped).endswith("sites or monitor states, which is the limit of the native engine")
     assert 0 < found.states < 7_370
 
 
