@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ from .request import Check, ResolvedCheck
 
 if TYPE_CHECKING:
     from crownless.model_check.native.checkpoints import Checkpoint
-    from crownless.model_check.native.shortest_run_slice import SearchForShortest
+    from crownless.model_check.native.shortest_run_slice import ShortestRuns
 
 #: The first try by the plain explorer ends beyond this number of states.
 FIRST_TRY_STATES = 10_000
@@ -296,21 +296,19 @@ class Search:
         }
 
         @cache
-        def kept() -> SearchForShortest:
-            from crownless.model_check.native.shortest_run_slice import SearchForShortest
+        def kept() -> Callable[..., ShortestRuns]:
+            from crownless.model_check.native.shortest_run_slice import SearchForShortest, ShortestRuns
 
             search = SearchForShortest(self.check, self.engine)
             search.explore(limits, self.progress, until=far, first=self.first)
-            return search
+            return partial(ShortestRuns, search)
 
         tick = looking(limits)
 
         def run_to(known: Property) -> tuple[list[LocalStep], State, MonitorState]:
             if known.name not in far:
                 return shortest_run(self.system, known, found.broken[known.name], tick=tick)
-            from crownless.model_check.native.shortest_run_slice import ShortestRuns
-
-            runs = ShortestRuns(kept(), known, tick)
+            runs = kept()(known, tick)
             on_the_way = runs.holds
             return shortest_run(
                 self.system, known, runs.length, lambda depth, state: on_the_way(depth, self.system, state), tick

@@ -21,7 +21,7 @@ class Numbering:
         self._numbers: dict[Hashable, int] = {}
         #: [number · renamings + renaming]: the number of the renamed value.
         self.renamed = Column()
-        #: Of each number that of the first renaming.
+        #: Of each number: that of the first of its renamings.
         self.first: list[int] = []
 
     def known(self, key: Hashable) -> int:
@@ -42,7 +42,7 @@ class Numbering:
         for image, follow in zip(images, self._renamings.composed, strict=True):
             row = follow(images)
             if image < number or rows.setdefault(image, row) != row:
-                raise NotSymmetric("by its `renamed` and `renamed_stamp`, two renamings in turn are not the one composed of them")
+                raise NotSymmetric("its `renamed` and `renamed_stamp` do not compose: two renamings are not one")
         for row in rows.values():
             self.renamed.extend(row)
         return number

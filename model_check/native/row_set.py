@@ -148,7 +148,7 @@ class RowSet:
             rehash(before, self.table)
 
     def add(self, rows: Any) -> None:
-        """Adds rows of which no move sleeps."""
+        """Adds rows without sleeping moves."""
         self.insert(Incoming(rows, hashes_of(rows), np.zeros(len(rows), np.uint32)), 0, np.zeros(2, np.int64))
 
     def insert(self, incoming: Incoming, level_start: int, tallies: Any) -> None:

@@ -54,15 +54,14 @@ class Sites:
         slots = sorted(slots, key=lambda slot: site_kernels.queue_of(slot, self._channel, local.source))
         room = self._sequences.room(1, 1 + len(slots))
         room.content[: 1 + len(slots)], room.offset[1] = [cell, *slots], 1 + len(slots)
-        return int(self._numbers(1, local)[0])
+        return int(self._numbers(room, 1, local)[0])
 
-    def _numbers(self, count: int, local: kernels.LocalTables) -> Any:
-        """The numbers of the sites that are in the room; new ones are added to the tables."""
+    def _numbers(self, room: Pool, count: int, local: kernels.LocalTables) -> Any:
+        """The numbers of the sites that are in this room; new ones are added to the tables."""
         known, sequences = len(self._sequences), self._sequences
         renamings = np.zeros((count, self._frames), np.bool_)
         if self._frames > 1 and count:
-            some = sequences.room(0, 0)
-            some = Pool(some.content[: some.offset[count]].copy(), some.offset[: count + 1].copy())
+            some = Pool(room.content[: room.offset[count]].copy(), room.offset[: count + 1].copy())
             room = sequences.room(count + 1, int(np.diff(some.offset).max()))
             site_kernels.least(some, room, renamings, local)
         numbers = sequences.numbers(count)
@@ -98,7 +97,7 @@ class Sites:
             some = keys[start : start + BATCH]
             places, room = np.zeros(len(some), np.int64), self._sequences.room(BATCH, self._longest + 1)
             site_kernels.send_to(some, places, self._sequences.pool, room, local)
-            self._sent.append((some, self._numbers(len(some), local) << 16 | places))
+            self._sent.append((some, self._numbers(room, len(some), local) << 16 | places))
 
     def list_moves(
         self,
@@ -132,7 +131,7 @@ class Sites:
                 if not lacking:
                     break
                 fill(distinct(missing[:lacking]))
-            moves[:count, kernels.TO_SITE] = self._numbers(count, local)
+            moves[:count, kernels.TO_SITE] = self._numbers(room, count, local)
             facts[:, kernels.MOVES_START] += len(self._moves)
             self._moves.add(moves[:count])
             facts[:, kernels.SEEN] = [self._seen.number(tuple(pair)) for pair in seen.tolist()]

@@ -177,8 +177,8 @@ class Alike:
                 raise NotSymmetric(_differs(process, "starts"))
 
     def compare(self, local: Any, steps: Steps, does: str, call: Callable[..., Steps], *given: Any) -> None:
-        """Compares the steps of process 0 in a local state, given a message or packet perhaps, with those that `call`
-        gives for other processes: the renamed ones, in any order.
+        """Compares the steps of process 0 in a local state, and on what is `given` (a message or a packet), with those
+        that `call` gives for other processes: they must be the renamed ones, in any order.
         """
         for renaming in self._others:
             process, there = renaming.image[0], self._renamed(local, renaming)

@@ -30,7 +30,7 @@ NATIVE_CHANNELS = ("unordered", "fifo", "lossy", "duplicating")
 REDUCTIONS, ALL = ("symmetry",), "all"
 
 #: Symmetry reduction tries every renaming of the processes; for more processes these are too many.
-MOST_RENAMED = 8
+MOST_RENAMED = 7
 MOST_WORKERS = 64
 #: The native engine has as many bits for them.
 MAX_LOCAL_PREDICATES = 40
