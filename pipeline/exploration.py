@@ -3,7 +3,7 @@
     run_check(Check("rst", 3, 8), engine="spark", elsewhere=OnSpark())  # on this machine
     run_check(Check("rst", 3, 9), engine="spark", elsewhere=OnSpark(spark), checkpoint=Path("/shared/rst-3-9"))
 
-The driver writes its tables to a file that executors read before a round. Rows go from task to task in files, in a
+The driver writes its tables to files that executors read before a round. Rows go from task to task in files, in a
 directory that driver and executors share: any on this machine, one on a shared file system on a cluster.
 
 The driver expands levels of few rows itself, which is faster than a Spark job. Limits are checked between rounds; the
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -33,7 +33,6 @@ from crownless.model_check.on_disk.tasks import (
     View,
     expand,
     merge,
-    write,
 )
 from crownless.model_check.search.engines import Engine
 from crownless.pipeline.session import root_cause, session
@@ -104,7 +103,9 @@ class SearchOnSpark(SearchOnDisk):
             return super().expanded(tasks, view)
         parts = (view.tables, view.tables.orbits, view.monitor_states)
         arrays = {name: array for part in parts for name, array in part._asdict().items() if name != "orbits"}
-        tables = write(self._directory, "tables", **arrays, sizes=np.array([view.actions, view.most_moves]))
+        tables = f"tables-{uuid4().hex[:12]}"
+        for name, array in (arrays | {"sizes": [view.actions, view.most_moves]}).items():
+            np.save(self._directory / f"{tables}-{name}.npy", array)
         return self._on_spark(expand_on_executor, [task._replace(tables=tables) for task in tasks])
 
     def merged(self, tasks: Sequence[MergeTask]) -> list[MergeResult]:
@@ -133,16 +134,16 @@ class SearchOnSpark(SearchOnDisk):
 
 
 def view_in(directory: str, file: str) -> View:
-    """The tables that the driver wrote."""
-    with np.load(Path(directory) / file) as arrays:
-        frames, bits = int(arrays["frames"]), int(arrays["bits"])
-        orbits = kernels.Orbits(frames, bits, *(arrays[name] for name in kernels.Orbits._fields[2:]))
-        tables = {name: arrays[name] for name in kernels.Tables._fields if name != "orbits"}
-        return View(
-            kernels.Tables(**tables, orbits=orbits),
-            kernels.MonitorStates(*(arrays[name] for name in kernels.MonitorStates._fields)),
-            *arrays["sizes"].tolist(),
-        )
+    """The tables that the driver wrote. Executors of one machine map the same pages into memory, and copy nothing."""
+
+    def array(name: str) -> Any:
+        # Numba compiles other code for arrays that are read-only: so they are copied on writing, which nothing does.
+        return np.asarray(np.load(Path(directory) / f"{file}-{name}.npy", mmap_mode="c"))
+
+    orbits = kernels.Orbits(int(array("frames")), int(array("bits")), *map(array, kernels.Orbits._fields[2:]))
+    tables = {name: array(name) for name in kernels.Tables._fields if name != "orbits"}
+    monitor_states = kernels.MonitorStates(*map(array, kernels.MonitorStates._fields))
+    return View(kernels.Tables(**tables, orbits=orbits), monitor_states, *array("sizes").tolist())
 
 
 #: The tables last read by this process, by directory and file.

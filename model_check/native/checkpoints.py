@@ -32,7 +32,7 @@ from .saved_requests import differences
 FORMAT = f"crownless {version('crownless')}, checkpoint 9"
 CHECKPOINT, PARTIAL = "checkpoint.npz", "checkpoint.partial"
 #: The files that a search writes, this one or one that was killed.
-OURS = re.compile(r"(checkpoint|level|found|tables)(-[\w-]+)?\.(npz|rows|partial)")
+OURS = re.compile(r"(checkpoint|level|found|tables)(-[\w-]+)?\.(npz|npy|rows|partial)")
 
 START_OVER_HINT = "start anew with --checkpoint and another directory"
 #: Seconds between two saves; and the divisor of the share of time that saving takes at most.

@@ -61,7 +61,7 @@ class ExpandTask(NamedTuple):
     """A task: expand rows of one owner."""
 
     directory: str
-    tables: str  #: the file of the tables, for an executor
+    tables: str  #: the beginning of the names of the files of the tables, for an executor
     system: kernels.SearchConstants
     owners: int
     owner: int
