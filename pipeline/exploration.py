@@ -141,9 +141,9 @@ def view_in(directory: str, file: str) -> View:
         return np.asarray(np.load(Path(directory) / f"{file}-{name}.npy", mmap_mode="c"))
 
     orbits = kernels.Orbits(int(array("frames")), int(array("bits")), *map(array, kernels.Orbits._fields[2:]))
-    tables = {name: array(name) for name in kernels.Tables._fields if name != "orbits"}
-    monitor_states = kernels.MonitorStates(*map(array, kernels.MonitorStates._fields))
-    return View(kernels.Tables(**tables, orbits=orbits), monitor_states, *array("sizes").tolist())
+    tables = {name: array(name) for name in kernels.SiteTables._fields if name != "orbits"}
+    monitor_states = kernels.MonitorTables(*map(array, kernels.MonitorTables._fields))
+    return View(kernels.SiteTables(**tables, orbits=orbits), monitor_states, *array("sizes").tolist())
 
 
 #: The tables last read by this process, by directory and file.

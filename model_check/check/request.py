@@ -32,8 +32,8 @@ from crownless.spec.notation import Script
 from crownless.spec.orders import order_named, refuse_total_of_unicasts
 
 #: Beyond these no search ends; larger values are taken for slips.
-MOST_PROCESSES = 16
-MOST_MESSAGES = 64
+MAX_PROCESSES = 16
+MAX_MESSAGES = 64
 
 
 class NotApplicable(BadInput):
@@ -287,8 +287,8 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
     workload, program = check.workload, check.program
     if workload is None and program is not None:
         workload = Program(load_program(program) if isinstance(program, str) else program)
-        if (n := len(workload.processes)) > MOST_PROCESSES:
-            hint = f"give at most {MOST_PROCESSES}; 3 or 4 is a good start"
+        if (n := len(workload.processes)) > MAX_PROCESSES:
+            hint = f"give at most {MAX_PROCESSES}; 3 or 4 is a good start"
             raise BadInput(f"program {workload.script.name} has {n} processes: more than this tool takes", hint=hint)
     several: str | None
     to_itself: str | None
@@ -302,8 +302,8 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
         processes = processes if check.processes is None else check.processes
         messages = bound[1] if check.messages is None else check.messages
         for option, noun, value, most in (
-            ("-n/--processes", "processes", processes, MOST_PROCESSES),
-            ("-m/--messages", "messages", messages, MOST_MESSAGES),
+            ("-n/--processes", "processes", processes, MAX_PROCESSES),
+            ("-m/--messages", "messages", messages, MAX_MESSAGES),
         ):
             if value < 1:
                 raise BadInput(f"{option} {value}: nothing to explore", hint=f"give 1 to {most} {noun}")

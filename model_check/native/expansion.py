@@ -21,7 +21,7 @@ from .row_kernels import bit_of, canonical, crashed_in, evaluate_end, look_up, n
 PREFETCH_BATCH = 16
 MISSES = 128
 #: At most this many moves of a row can be noted as sleeping.
-MOST_BITS = 31
+MAX_BITS = 31
 
 #: Why a row is not expanded now: it misses an entry; the outbox is full.
 MISSED, FULL = 1, 2
@@ -71,7 +71,7 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
             r = todo[start + k]
             row, of_row = rows[r], scratch.moves[k]
             may_send, crashed = listed[k, 0] < system.bound, crashed_in(row, space) >= 0
-            sleeping = np.int64(asleep[r]) if system.sleeps and first_slot[k, n] <= MOST_BITS else np.int64(0)
+            sleeping = np.int64(asleep[r]) if system.sleeps and first_slot[k, n] <= MAX_BITS else np.int64(0)
             count, what, missed = 0, 0, False
             for p in range(n):
                 site = sites[row[1 + p]]
@@ -106,7 +106,7 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
             total, count, what = listed[k, 0], listed[k, 1], listed[k, 2]
             may_send = total < system.bound
             problem = MISSED if listed[k, 3] else 0
-            sleeps = system.sleeps and first_slot[k, n] <= MOST_BITS
+            sleeps = system.sleeps and first_slot[k, n] <= MAX_BITS
             sleeping = listed[k, 4]  # moves that need not follow the later ones
             for m in range(count):
                 if of_row[m, 2] > 0:

@@ -34,7 +34,7 @@ MISS_MOVES, MISS_SENT_TO, MISS_MONITOR_STATE, MISS_RENAMED_MONITOR_STATE = range
 MISS_OWN, MISS_ARRIVAL = range(2)
 
 #: The number of sites, or of monitor states, that fit into the keys of misses.
-MOST_NUMBERS = 1 << 30
+MAX_NUMBERS = 1 << 30
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -91,7 +91,7 @@ LOW_BITS = 31
 OUTCOME_COLUMNS = 8
 
 #: … of the sites: how many slots; sends made; flags; where its moves start; the number of moves, of the sends
-#: among them, which come first (-1: not listed), and of losses after a crash, which come last; `Tables.seen`.
+#: among them, which come first (-1: not listed), and of losses after a crash, which come last; `SiteTables.seen`.
 SLOTS, SENDS_MADE, SITE_FLAGS, MOVES_START, MOVES, SENDS, LOSSES, SEEN = range(8)
 SITE_COLUMNS = 8  # of 32 bits: then two sites fill a cache line
 
@@ -128,7 +128,7 @@ class Orbits(NamedTuple):
     same: Any  #: [orbit, renaming]: the first that gives the same site
 
 
-class Tables(NamedTuple):
+class SiteTables(NamedTuple):
     """The sites and moves known so far."""
 
     sites: Any
@@ -141,7 +141,7 @@ class Tables(NamedTuple):
     orbits: Orbits
 
 
-class MonitorStates(NamedTuple):
+class MonitorTables(NamedTuple):
     """The steps of the monitors known so far."""
 
     steps: Any  #: (monitor state, code) → monitor state afterwards · 2¹⁶ + properties broken
@@ -155,8 +155,8 @@ class Space(NamedTuple):
     """All that an expansion of rows reads, apart from the rows."""
 
     system: SearchConstants
-    tables: Tables
-    monitor_states: MonitorStates
+    tables: SiteTables
+    monitor_states: MonitorTables
 
 
 class Outbox(NamedTuple):

@@ -254,7 +254,7 @@ class LevelSearch:
     def first_row(self) -> Any:
         """The initial state, as the only row."""
         for cell in self.tables.initial:
-            self._see(self.tables.seen(cell), 0)
+            self._record(self.tables.seen(cell), 0)
         return np.array([[0, *self.tables.initial_sites]], np.int32)
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ class LevelSearch:
             self._tables_are_whole = False
             self.tables.fill(misses)
             self._tables_are_whole = True
-            if max(len(self.monitor_states), len(self.tables.sites)) > kernels.MOST_NUMBERS:
+            if max(len(self.monitor_states), len(self.tables.sites)) > kernels.MAX_NUMBERS:
                 raise Stopped("more than 2³⁰ sites or monitor states, which is the limit of the native engine")
 
     def add_counts(self, counts: Any, seen: Any, actions: Any) -> None:
@@ -322,8 +322,8 @@ class LevelSearch:
         result = self.result
         result.transitions += int(counts[0])
         result.terminal_states += int(counts[1])
-        self._see(int(seen[0]), self.level + 1)
-        self._see_ending(int(seen[1]), self.level)
+        self._record(int(seen[0]), self.level + 1)
+        self._record_end(int(seen[1]), self.level)
         for number, count in enumerate(actions.tolist()):
             name = self.tables.actions[number]
             result.actions[name] = result.actions.get(name, 0) + count
@@ -343,7 +343,7 @@ class LevelSearch:
         self.result.states += states
         self.result.graded &= not met_again
 
-    def _see(self, seen: int, depth: int) -> None:
+    def _record(self, seen: int, depth: int) -> None:
         """Records properties that a transition to this depth violates or reaches."""
         if seen & kernels.DELIVERS:
             self.result.reached.add(properties.DELIVERS_SOMETHING.name)
@@ -355,7 +355,7 @@ class LevelSearch:
                     self.result.reached.add(name)
                     self.tables.exercised.reached.add(name)
 
-    def _see_ending(self, seen: int, depth: int) -> None:
+    def _record_end(self, seen: int, depth: int) -> None:
         """Records live properties that a run violates or meets by ending at this depth."""
         for name, bit in LIVE_BITS.items():
             if seen & bit:

@@ -91,7 +91,7 @@ def insert_entry(content: Any, place: int, end: int, size: int, m: int) -> None:
 
 @compiled
 def note_owed(begin: int, end: int, pool: Pool, universe: Universe, all_owed: Any) -> None:
-    """Records `kernels.MonitorStates.owed` for monitor states."""
+    """Records `kernels.MonitorTables.owed` for monitor states."""
     content = pool.content
     for monitor_state in range(begin, end):
         start, owed = pool.offset[monitor_state], 0

@@ -28,7 +28,7 @@ from .pool import Sequences
 BATCH = 1 << 14
 ROOM = 1 << 22
 #: With more possible copies of messages, masks of all are longer than sets of those that occur.
-MOST_COPIES = 1 << 10
+MAX_COPIES = 1 << 10
 
 #: An application event: kind, process, message.
 StepEvents = Sequence[tuple[str, int, Message]]
@@ -68,12 +68,12 @@ class MonitorStates:
         raise NotImplementedError
 
     def owed(self) -> Any:
-        """See `kernels.MonitorStates`."""
+        """See `kernels.MonitorTables`."""
         raise NotImplementedError
 
-    def arrays(self) -> kernels.MonitorStates:
+    def arrays(self) -> kernels.MonitorTables:
         """The tables in the form that kernels read. Later entries may be in them or not."""
-        return kernels.MonitorStates(self.steps.table, self.owed(), self.renamed.table)
+        return kernels.MonitorTables(self.steps.table, self.owed(), self.renamed.table)
 
 
 class PlainMonitorStates(MonitorStates):
@@ -295,7 +295,7 @@ def monitor_states_for(
     by_points = [monitor for monitor in others if isinstance(monitor, OpenPoints) and _fits(monitor, workload)]
     rest = [monitor for monitor in others if monitor is not orders and monitor not in by_points]
     copies = accumulate(len(message.receivers) for message in workload.universe())
-    if plain or any(count > MOST_COPIES for count in copies):
+    if plain or any(count > MAX_COPIES for count in copies):
         return PlainMonitorStates(monitors, bit, may_crash)
     universe = universe_of(workload, deliveries, orders, bit, may_crash)
     states: MonitorStates = MaskMonitorStates(workload, universe, mask_kernels)
@@ -307,7 +307,7 @@ def monitor_states_for(
 def _fits(monitor: OpenPoints, workload: Workload) -> bool:
     """True if the points of all messages that are sent in a run fit into one set."""
     points = monitor.points_of(max((len(message.receivers) for message in workload.universe()), default=0))
-    return workload.messages * points <= point_kernels.MOST_POINTS
+    return workload.messages * points <= point_kernels.MAX_POINTS
 
 
 def _by_points(

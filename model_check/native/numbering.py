@@ -34,7 +34,7 @@ class Numbering:
         if number >= 0:
             return number
         number, *_ = images = [self._new(key, value, len(self.first))]
-        for renaming in self._renamings.fixing_0[1:]:
+        for renaming in self._renamings.frames[1:]:
             key, value = renamed(renaming)
             image = self.known(key)
             images.append(self._new(key, value, number) if image < 0 else image)
@@ -49,7 +49,7 @@ class Numbering:
 
     def after(self, numbers: Any, renaming: Any) -> Any:
         """The numbers of renamed values."""
-        return self.renamed.array[numbers * len(self._renamings.fixing_0) + renaming]
+        return self.renamed.array[numbers * len(self._renamings.frames) + renaming]
 
     def _new(self, key: Hashable, value: Any, first: int) -> int:
         number = self._numbers[key] = len(self.first)

@@ -23,7 +23,7 @@ from .pool import Pool
 #: The events that these monitors heed, in their order in `mask_kernels`.
 HEEDED = (HANDED, SEND, DELIVER)
 #: The most points in a set.
-MOST_POINTS = 62
+MAX_POINTS = 62
 
 for function in open_points.COMPILED:
     callable_from_kernels(function)

@@ -197,8 +197,8 @@ def list_moves(
     site: Any,
 ) -> tuple[int, int]:
     """Lists the moves of sites, sends among them if the key (site · 2³² + 0 or 1) is odd: in `moves`, the sites after
-    them in `out`, the lines of the sites in `facts` and of `kernels.Tables.seen` in `seen`. Returns the number of moves
-    and of missing entries of the local tables; if there are any, it must be called again. `site` is room for a site.
+    them in `out`, the lines of the sites in `facts` and of `SiteTables.seen` in `seen`. Returns the number of moves and
+    of missing entries of the local tables; if there are any, it must be called again. `site` is room for a site.
     """
     n, cells, outcomes = system.n, local.cells, local.outcomes
     is_fifo = local.channel == kernels.FIFO

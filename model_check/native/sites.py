@@ -16,7 +16,7 @@ BATCH = 1 << 12
 
 
 class Sites:
-    """All known sites; see `kernels.Tables`."""
+    """All known sites; see `kernels.SiteTables`."""
 
     def __init__(self, channel: int, then: Sequence[Sequence[int]]) -> None:
         self._channel, self._frames = channel, len(then)
@@ -138,7 +138,7 @@ class Sites:
             self._listed.append((numbers, facts))
             self.most_moves = max(self.most_moves, int(facts[:, kernels.MOVES].max()))
 
-    def arrays(self, outcomes: Any, emitted: Any, code_at: Any) -> kernels.Tables:
+    def arrays(self, outcomes: Any, emitted: Any, code_at: Any) -> kernels.SiteTables:
         """The tables in the form that kernels read, given those of local steps; unchanged until the next call."""
         sites = self._sites.array
         for numbers, facts in self._listed:
@@ -148,4 +148,4 @@ class Sites:
             self._sent_to.enter(keys, values)
         self._sent.clear()
         sent_to, seen = self._sent_to.table, np.array(self._seen.values, np.int64).reshape(-1, 2)
-        return kernels.Tables(sites, seen, self._moves.array, sent_to, outcomes, emitted, code_at, self._orbits)
+        return kernels.SiteTables(sites, seen, self._moves.array, sent_to, outcomes, emitted, code_at, self._orbits)

@@ -27,9 +27,9 @@ from crownless.spec.computation import Message
 FIRST_ENTRIES, LEAST_FIRST = 500, 100
 EVERY = 64
 #: The maximum number of renamings under which an entry is compared.
-MOST_COMPARED = 120
+MAX_COMPARED = 120
 #: With at most this many renamings that leave process 0 in place, they give table entries without symmetry reduction.
-MOST_FRAMES = 24
+MAX_FRAMES = 24
 #: At most this many renamed values are remembered.
 REMEMBERED = 20_000
 
@@ -48,17 +48,18 @@ class Renamings:
 
     def __init__(self, n: int, *, shared: bool, symmetric: bool) -> None:
         self.shifts = [Renaming(tuple((k + i) % n for k in range(n))) for i in range(n)]
-        derives = symmetric or (shared and factorial(n - 1) <= MOST_FRAMES)
-        fixing_0 = [(0, *image) for image in permutations(range(1, n))] if derives else [tuple(range(n))]
-        #: The renamings that leave process 0 in place, and for each: given the images under all, the images of its own.
-        self.fixing_0 = [Renaming(image) for image in fixing_0]
-        number = {image: k for k, image in enumerate(fixing_0)}
-        #: [one, other]: the one after the other.
-        self.then = [[number[tuple(b[k] for k in a)] for b in fixing_0] for a in fixing_0]
-        self.composed: list[Any] = [itemgetter(*numbers) for numbers in self.then] if len(fixing_0) > 1 else [tuple]
+        derives = symmetric or (shared and factorial(n - 1) <= MAX_FRAMES)
+        frames = [(0, *image) for image in permutations(range(1, n))] if derives else [tuple(range(n))]
+        #: The renamings that leave process 0 in place.
+        self.frames = [Renaming(image) for image in frames]
+        number = {image: k for k, image in enumerate(frames)}
+        #: [frame, frame]: the one after the other.
+        self.then = [[number[tuple(b[k] for k in a)] for b in frames] for a in frames]
+        #: Of each frame: from the images of a value under all frames, those of its own image.
+        self.composed: list[Any] = [itemgetter(*numbers) for numbers in self.then] if len(frames) > 1 else [tuple]
 
         def frames_of(image: tuple[int, ...]) -> list[int]:
-            """For each process the renaming, one that leaves process 0 in place, of its cells and packets."""
+            """For each process the frame of its cells and packets."""
             return [number[tuple((image[(k + p) % n] - image[p]) % n for k in range(n))] for p in range(n)]
 
         every = list(permutations(range(n))) if derives else [tuple(range(n))]
@@ -66,9 +67,9 @@ class Renamings:
         #: [permutation]: where each process goes, then the process that comes to each place.
         self.permutations = [(*image, *(image.index(place) for place in range(n))) for image in images]
         self.all = [Renaming(image) for image in images]
-        #: [permutation or renaming that leaves process 0 in place][process]: its own renaming then.
-        self.frame = [frames_of(image) for image in images]
-        self.frame_fixing_0 = [frames_of(image) for image in fixing_0]
+        #: [permutation, or frame][process]: its own frame then.
+        self.frames_by_permutation = [frames_of(image) for image in images]
+        self.frames_by_frame = [frames_of(image) for image in frames]
         #: Renamings that generate all others that are used, with their inverses.
         exchange = [Renaming((0, 2, 1, *range(3, n)))] if derives and n > 2 else []
         self.there_and_back = [(renaming, Renaming(renaming.inverse)) for renaming in [*self.shifts[1:], *exchange]]
@@ -85,7 +86,7 @@ class Alike:
         #: The properties that a process violates and meets in a local state, as bits.
         self._evaluate = evaluate
         self.compares = True
-        self._first = max(LEAST_FIRST, FIRST_ENTRIES // len(renamings.fixing_0))
+        self._first = max(LEAST_FIRST, FIRST_ENTRIES // len(renamings.frames))
         #: The number of entries so far, and of those that were compared.
         self.entries = self.compared = 0
         #: The number of each packet, by the key of the packet as it really is.
@@ -104,7 +105,7 @@ class Alike:
     def _others(self) -> Sequence[Renaming]:
         """The renamings under which this entry is compared: all, but for a sample if they are very many."""
         every = self._renamings.of_transitions
-        return every if len(every) <= MOST_COMPARED else Random(self.entries).sample(every, MOST_COMPARED)
+        return every if len(every) <= MAX_COMPARED else Random(self.entries).sample(every, MAX_COMPARED)
 
     # -- values --------------------------------------------------------------------------------------------------------
 

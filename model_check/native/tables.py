@@ -68,10 +68,10 @@ class Tables:
         self._invariants, self._witnesses, self._rules = invariants, witnesses, rules
         base, own = ProtocolMachine, type(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
-        self._choosy = not workload.takes_anything
+        self._app_selects = not workload.takes_anything
         self.renamings = renamings = Renamings(n, shared=shared, symmetric=symmetric)
-        self._shifts, self.frames = renamings.shifts, renamings.fixing_0
-        self._frames_at = np.array(renamings.frame_fixing_0)
+        self._shifts, self.frames = renamings.shifts, renamings.frames
+        self._frames_at = np.array(renamings.frames_by_frame)
         self._images_of = np.array([renaming.image for renaming in self.frames])
         self.constants = kernels.SearchConstants(
             n,
@@ -80,7 +80,7 @@ class Tables:
             self._takes_own_steps or may_crash is not None,
             False,
             np.array(renamings.permutations, np.int64),
-            np.array(renamings.frame, np.int64),
+            np.array(renamings.frames_by_permutation, np.int64),
             -1 if may_crash is None else may_crash,
         )
         self.sites = Sites(channel, renamings.then if symmetric else [[0]])
@@ -369,7 +369,7 @@ class Tables:
         for event in step.events:
             if event.kind == "deliver":
                 flags |= kernels.DELIVERED
-                if self._choosy:
+                if self._app_selects:
                     position = self.workload.delivered(position, process, event.message)
                     if position is None:
                         return
@@ -409,7 +409,7 @@ class Tables:
             self.sites.bits,
         )
 
-    def arrays(self) -> kernels.Tables:
+    def arrays(self) -> kernels.SiteTables:
         """The tables in the form that kernels read; unchanged until the next call."""
         return self.sites.arrays(self._outcomes.array, self.emitted.array, self.code_at.array)
 

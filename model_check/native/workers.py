@@ -13,7 +13,7 @@ BLOCK = 1 << 15
 OUTBOX_ROWS = 1 << 17
 
 
-def _apart(count: int, dtype: Any = np.int64) -> Any:
+def _padded_zeros(count: int, dtype: Any = np.int64) -> Any:
     """Zeroes in separate cache lines, for data that a worker writes all the time, without slowing others."""
     line = 32
     return np.zeros(count + 2 * line, dtype)[line : line + count]
@@ -31,19 +31,19 @@ class Worker:
         self.outbox_rows = max(OUTBOX_ROWS // owners, 1)
         #: The number of rows that the last expansion reached.
         self.place = 0
-        self.filled = _apart(owners)
+        self.filled = _padded_zeros(owners)
         self.recent = np.full(1 << 12, kernels.EMPTY, np.uint64)
-        self.tallies = _apart(2)
+        self.tallies = _padded_zeros(2)
         self.found = kernels.Found(
-            counts=_apart(2),
-            seen=_apart(2),
+            counts=_padded_zeros(2),
+            seen=_padded_zeros(2),
             actions=np.zeros(0, np.int64),
             blocked=np.zeros(BLOCK, np.int64),
             misses=np.zeros(1 << 15, np.uint64),
             again=np.zeros(BLOCK, np.int64),
             origins=np.zeros((0, 0), np.int64),
             marks=np.zeros((0, 2), np.int64),
-            used=_apart(4),
+            used=_padded_zeros(4),
         )
         self._room: tuple[Any, ...] = ()
 
@@ -56,12 +56,12 @@ class Worker:
         rows = np.zeros((self.owners, self.outbox_rows, n + 1), np.int32)
         asleep = np.zeros((self.owners, self.outbox_rows if self.sleeps else 0), np.uint32)
         self.outbox = kernels.Outbox(rows, np.zeros(rows.shape[:2], np.uint64), asleep, self.filled)
-        self.found = self.found._replace(actions=_apart(actions))
+        self.found = self.found._replace(actions=_padded_zeros(actions))
         self.scratch = kernels.Scratch(
-            after=_apart(n + 1, np.int32),
-            best=_apart(n + 1, np.int32),
-            trial=_apart(n + 1, np.int32),
-            started=_apart(self.owners),
+            after=_padded_zeros(n + 1, np.int32),
+            best=_padded_zeros(n + 1, np.int32),
+            trial=_padded_zeros(n + 1, np.int32),
+            started=_padded_zeros(self.owners),
             moves=np.zeros((PREFETCH_BATCH, n * most_moves + 1, 3), np.int64),
             listed=np.zeros((PREFETCH_BATCH, 5), np.int64),
             first_slot=np.zeros((PREFETCH_BATCH, n + 1), np.int64),

@@ -33,7 +33,7 @@ from .tasks import (
     Block,
     ExpandResult,
     ExpandTask,
-    Found,
+    FoundRows,
     Left,
     MergeResult,
     MergeTask,
@@ -158,7 +158,7 @@ class SearchOnDisk(LevelSearch):
     def expand(self) -> None:
         """Expands in rounds, until no row misses an entry; then merges the rows found."""
         left = {owner: Left(np.zeros(0, np.int64), 0) for owner, part in enumerate(self.parts) if part.size}
-        found: list[Found] = []
+        found: list[FoundRows] = []
         misses: Any = np.zeros(0, np.uint64)
         while left:
             self.fill(misses)
@@ -182,7 +182,7 @@ class SearchOnDisk(LevelSearch):
             self.add_blocked(answer.blocked)
         return distinct(np.concatenate([answer.misses for answer in answers]))
 
-    def _merge(self, found: list[Found]) -> None:
+    def _merge(self, found: list[FoundRows]) -> None:
         """Merges the rows found into the next level."""
         if self.keep:
             for earlier, part in zip(self.earlier, self.parts, strict=False):

@@ -27,8 +27,8 @@ STOP_AT_ONE_IN = 8
 class View(NamedTuple):
     """The tables in the form that an expansion reads."""
 
-    tables: kernels.Tables
-    monitor_states: kernels.MonitorStates
+    tables: kernels.SiteTables
+    monitor_states: kernels.MonitorTables
     actions: int  #: the number of their names
     most_moves: int  #: of a site
 
@@ -40,7 +40,7 @@ class Block(NamedTuple):
     size: int
 
 
-class Found(NamedTuple):
+class FoundRows(NamedTuple):
     """A file of the rows found by one task, those of one owner after those of another, then what sleeps in each.
 
     `ends`: where the rows of each owner end.
@@ -79,7 +79,7 @@ class ExpandResult(NamedTuple):
     seen: Any
     actions: Any
     blocked: Any  #: rows where a program ends unfinished
-    found: list[Found]
+    found: list[FoundRows]
 
 
 class MergeTask(NamedTuple):
@@ -89,7 +89,7 @@ class MergeTask(NamedTuple):
     n: int
     owner: int
     earlier: list[Block]  #: its parts of the levels before, if these are kept
-    found: list[Found]
+    found: list[FoundRows]
     sleeps: bool
 
 
@@ -117,7 +117,7 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
     counts, seen = np.zeros(2, np.int64), np.zeros(2, np.int64)
     actions = np.zeros(view.actions, np.int64)
     misses, blocked = [np.zeros(0, np.uint64)], [rows[:0]]
-    found: list[Found] = []
+    found: list[FoundRows] = []
     old, fresh = task.left
     missed: list[Any] = [np.zeros(0, np.int64)]
     missing = expanded = 0
@@ -157,23 +157,23 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
     )
 
 
-def _successors(task: ExpandTask, worker: Worker) -> Found:
+def _successors(task: ExpandTask, worker: Worker) -> FoundRows:
     """Writes the successors to a file, by owner."""
     found = [worker.found_for(owner) for owner in range(task.owners)]
     return write_found(task.directory, [each.rows for each in found], [each.asleep for each in found])
 
 
-def write_found(directory: str | Path, rows: Sequence[Any], asleep: Sequence[Any]) -> Found:
+def write_found(directory: str | Path, rows: Sequence[Any], asleep: Sequence[Any]) -> FoundRows:
     """Writes the rows found for each owner to a file of this attempt only."""
     file = f"found-{uuid4().hex[:12]}.rows"
     ends = np.cumsum([len(each) for each in rows]).tolist()
     with (Path(directory) / file).open("wb") as out:  # unlike an archive, it is read in part, and has no checksums
         for each in [*rows, *(asleep if any(map(len, asleep)) else [np.zeros(ends[-1], np.uint32)])]:
             out.write(each)  # unlike `tofile`, it fails if the disk is full
-    return Found(file, ends)
+    return FoundRows(file, ends)
 
 
-def read_found(directory: str | Path, found: Found, owner: int, n: int) -> tuple[Any, Any]:
+def read_found(directory: str | Path, found: FoundRows, owner: int, n: int) -> tuple[Any, Any]:
     """The rows of n processes found for an owner, and what sleeps in each."""
     path, (begin, end) = Path(directory) / found.file, (0, *found.ends)[owner : owner + 2]
     width = n + 1

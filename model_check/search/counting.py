@@ -11,8 +11,8 @@ from crownless.spec.dataframes import DataFrame, data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import ORDERS, kept_orders
 
-MOST_PROCESSES = 8
-MOST_MESSAGES = 8
+MAX_PROCESSES = 8
+MAX_MESSAGES = 8
 #: The number of computations between two checks of the clock and of memory.
 EVERY = 256
 
@@ -63,7 +63,7 @@ def count(
     """Counts by enumeration, all of them or until a limit is reached; Ctrl-C also ends it. An order is decided only for
     computations that keep all orders which contain it.
     """
-    for option, value, most in (("-n", n, MOST_PROCESSES), ("-m", m, MOST_MESSAGES)):
+    for option, value, most in (("-n", n, MAX_PROCESSES), ("-m", m, MAX_MESSAGES)):
         if not 1 <= value <= most:
             raise BadInput(f"{option} {value}: cannot be enumerated", hint=f"give 1 to {most}")
     counts = dict.fromkeys(ORDERS, 0)

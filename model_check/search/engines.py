@@ -30,8 +30,8 @@ NATIVE_CHANNELS = ("unordered", "fifo", "lossy", "duplicating")
 REDUCTIONS, ALL = ("symmetry",), "all"
 
 #: Symmetry reduction tries every renaming of the processes; for more processes these are too many.
-MOST_RENAMED = 7
-MOST_WORKERS = 64
+MAX_RENAMED = 7
+MAX_WORKERS = 64
 #: The native engine has as many bits for them.
 MAX_LOCAL_PREDICATES = 40
 #: The kernels that take long to compile; the others take at most a second.
@@ -135,7 +135,7 @@ def admitted(
 def cpus() -> int:
     """The processors that this process may use."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(MOST_WORKERS, available))
+    return max(1, min(MAX_WORKERS, available))
 
 
 def _why_not_native(check: ResolvedCheck) -> str | None:
@@ -175,8 +175,8 @@ def _why_not_renamed(check: ResolvedCheck) -> str | None:
     if any(type(monitor).renamed is Monitor.renamed for monitor in check.system().monitors):
         return "what is remembered of its runs cannot be renamed"
     n = check.machine.n
-    if n > MOST_RENAMED:
-        return f"it would try the {factorial(n):,} renamings of {n} processes; up to {MOST_RENAMED} it does"
+    if n > MAX_RENAMED:
+        return f"it would try the {factorial(n):,} renamings of {n} processes; up to {MAX_RENAMED} it does"
     return None
 
 

@@ -31,7 +31,7 @@ from .traffic import traffic_named
 #: The channels over which costs are simulated.
 RELIABLE = ("unordered", "fifo")
 #: Beyond these a simulation does not end in reasonable time; larger values are taken for slips.
-MOST_PROCESSES, MOST_MESSAGES = 128, 1_000_000
+MAX_PROCESSES, MAX_MESSAGES = 128, 1_000_000
 #: Repetitions of each experiment.
 SEEDS = 5
 #: The protocols that a sweep compares by default: one of each kind.
@@ -86,7 +86,7 @@ def machine_for(experiment: Experiment) -> ProtocolMachine:
         raise BadInput(
             f"{experiment.protocol} differs where a site crashes, and none does here", hint="name what it is based on"
         )
-    for name, least, most in (("processes", 2, MOST_PROCESSES), ("messages", 10, MOST_MESSAGES)):
+    for name, least, most in (("processes", 2, MAX_PROCESSES), ("messages", 10, MAX_MESSAGES)):
         if not least <= getattr(experiment, name) <= most:
             raise BadInput(f"{getattr(experiment, name)} {name}", hint=f"give {least} to {most:,} by --{name}")
     for name, such in (("load", "0.1"), ("bandwidth", "1000"), ("payload", "100")):

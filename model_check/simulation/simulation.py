@@ -39,7 +39,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, promised_orders
-from crownless.model_check.system.machine_calls import MOST_INTERNAL, MachineCalls, without_end
+from crownless.model_check.system.machine_calls import MAX_INTERNAL, MachineCalls, without_end
 from crownless.model_check.system.monitors import Observation
 from crownless.model_check.system.properties import monitors_of
 from crownless.runtime.ending import look
@@ -254,7 +254,7 @@ class Simulation:
         while steps := self.calls.internal(i, self.states[i]):
             self._apply(i, self._chosen([step for _, step in steps]))
             taken += 1
-            if taken >= MOST_INTERNAL:
+            if taken >= MAX_INTERNAL:
                 raise without_end(self.machine, i, steps[0][0], first, self.states[i])
             if self._take_in(i):
                 break

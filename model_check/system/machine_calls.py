@@ -27,7 +27,7 @@ from .values import Refused, key_of, same_values, with_article
 #: The first calls of each input are made twice.
 FIRST_CALLS = 256
 #: Internal steps of a process that reach more local states than this, with nothing received, count as endless.
-MOST_INTERNAL = 1_000
+MAX_INTERNAL = 1_000
 
 #: The kinds of events, and the first words of the engine's own actions, which internal steps may not use.
 EVENTS: tuple[str, ...] = get_args(get_type_hints(AppEvent)["kind"])
@@ -345,7 +345,7 @@ class MachineCalls:
                 graph.add_edge(now, step.state)
                 if step.packets and name not in self.machine.timers:
                     transmitting.append((now, name, step.state))
-                if len(graph) > MOST_INTERNAL:
+                if len(graph) > MAX_INTERNAL:
                     raise without_end(self.machine, i, name, start, step.state)
         component = {state: k for k, part in enumerate(nx.strongly_connected_components(graph)) for state in part}
         for before, name, after in transmitting:
@@ -386,7 +386,7 @@ def _check_value(value: Any, whole: str) -> None:
 def without_end(machine: ProtocolMachine, i: int, name: str, first: Any, last: Any) -> WrongMachine:
     """The error for a process that takes internal steps endlessly, from one local state to the next."""
     return Call(type(machine), "internal", i, first).wrong(
-        f"can go on for ever: after {MOST_INTERNAL:,} steps, the last of them '{name}', with nothing received or "
+        f"can go on for ever: after {MAX_INTERNAL:,} steps, the last of them '{name}', with nothing received or "
         f"submitted, its local state is {shown(last)}",
         "bound what grows, or take the step only after something was received or submitted",
     )

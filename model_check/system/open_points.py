@@ -41,7 +41,7 @@ ORDERS = ("fifo", "causal", "mailbox", "one-n", "n-n", "synchronous")
 FIFO, CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(len(ORDERS))
 HAND, SEND = -1, 0
 #: Steps that a monitor remembers, as it is asked for the same ones again and again.
-MOST_KEPT = 1 << 16
+MAX_KEPT = 1 << 16
 
 
 def points_of(m: int, order: int, first: Any) -> int:
@@ -355,7 +355,7 @@ class OpenPoints(Monitor):
         self._sender: list[int] = []
         self._receiver: list[int] = []
         self._first = [0]
-        self._after = lru_cache(maxsize=MOST_KEPT)(self._observe)
+        self._after = lru_cache(maxsize=MAX_KEPT)(self._observe)
 
     def points_of(self, copies: int) -> int:
         """How many points a message with this many receivers has."""

@@ -108,7 +108,7 @@ class System:
         self._faulty = channel.faults is not Channel.faults
         #: The most equal packets in flight; None: any number, since nothing is retransmitted.
         self._most_copies = machine.setting(COPIES) if machine.timers else None
-        self._choosy = not workload.takes_anything
+        self._app_selects = not workload.takes_anything
         self.may_crash = may_crash
         self._crashed = self._locals.number(CRASHED)
         self._agreed: set[int] = set()
@@ -224,7 +224,7 @@ class System:
         """Adds the move for this step, unless it delivers a message that the application does not want now, or is a
         timer whose packets find no room.
         """
-        if step.delivered and self._choosy:
+        if step.delivered and self._app_selects:
             then = self._accepting(position, process, step.delivered)
             if then is None:
                 return False

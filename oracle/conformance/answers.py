@@ -31,12 +31,12 @@ from .node import (
 )
 
 #: After this number of hangs, no more inputs of the type are given: each hang uses up the time limit.
-MOST_HANGS = 2
+MAX_HANGS = 2
 #: How often the answers to inputs of each kind are repeated, by as many new nodes: a fair coin is missed by all of them
 #: with a probability of 2 ** -20, which is less than `MISSED`.
 ROUNDS, MISSED = 20, 1e-6
 #: The number of characters of an answer that are shown.
-MOST_SAID = 120
+MAX_SAID = 120
 
 
 class Answers:
@@ -142,7 +142,7 @@ class Answers:
             said = f"P{process + 1} has had {self._most_inputs:,} inputs, and there are still more for it"
             return NodeFailure("floods", said)
         hangs = self._hangs.setdefault(type(inputs[-1]), [])
-        if len(hangs) >= MOST_HANGS:
+        if len(hangs) >= MAX_HANGS:
             return hangs[0]
         self._before_input()
         answer = self._of_new_node(query) if self._only_new_nodes else self._of_running_node(query)
@@ -230,7 +230,7 @@ def _in_words(answer: Answer | NodeFailure) -> str:
         else f"{type(output).__name__.lower()} {shown(output.message, str)}"
         for output in answer
     ]
-    return shortened("; ".join(said), MOST_SAID) or "nothing"
+    return shortened("; ".join(said), MAX_SAID) or "nothing"
 
 
 # -- repetitions -------------------------------------------------------------------------------------------------------

@@ -38,11 +38,11 @@ from .node_machine import check_of_nodes, check_of_walks
 from .random_runs import Sampling
 
 #: The most answers of random runs that are repeated: each takes as long as all inputs before it.
-MOST_REPEATS_AT_RANDOM = 2_000
+MAX_REPEATS_AT_RANDOM = 2_000
 #: The number of inputs for each message of a random run after which a node is said to get them without end.
 INPUTS_A_MESSAGE = 100
 #: The most messages that are first sent alone, to detect packets that follow each other without end.
-MOST_TRIED = 100
+MAX_TRIED = 100
 
 
 @watching()
@@ -83,14 +83,14 @@ def conform_at_random(
     """Takes the nodes through `runs` random runs; raises `BadInput` for an impossible request."""
     began = time.monotonic()
     most_inputs = max(implementation.limits.inputs, INPUTS_A_MESSAGE * request.messages)
-    most_repeats = min(implementation.most_repeats, MOST_REPEATS_AT_RANDOM)
+    most_repeats = min(implementation.most_repeats, MAX_REPEATS_AT_RANDOM)
     answers = Answers(implementation, most_inputs=most_inputs, most_repeats=most_repeats, before_input=look)
     check = check_of_nodes(answers, request, request.judged)
     request = _possible(implementation, request)
     sampling = Sampling(answers, request, most_inputs)
     with stoppable(limits) as part:
         if packets_are_endless(answers, request):
-            sampling.messages, runs = 1, MOST_TRIED
+            sampling.messages, runs = 1, MAX_TRIED
         while sampling.made == 0 or answers.settle():
             sampling.found.clear()
             for number in range(runs):
@@ -146,7 +146,7 @@ def packets_are_endless(answers: Answers, request: Request, before_input: Callab
     alone = Answers(answers.nodes, before_input=before_input)  # others, which need not be repeated
     one = replace(request, messages=1, ticks=0, restarts=0)
     free = Free(one.processes, 1, self_sends=one.self_sends, sends=one.sends)
-    tried = range(min(len(free.channels), MOST_TRIED))
+    tried = range(min(len(free.channels), MAX_TRIED))
     floods = [found for channel in tried if (found := _answered_without_end(alone, one, channel)) is not None]
     for query, failure in floods:
         answers.fails(query, failure)

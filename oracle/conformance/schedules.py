@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from crownless.impl.channels import channel_named
-from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.model_check.runs.runs import Run, ShownAction
 from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, SavedProperty
@@ -84,7 +84,7 @@ class _Answer(msgspec.Struct):
 def read_conformance(content: bytes, file: str) -> SavedCheck:
     """The violations that `conform --json` printed; raises `BadInput` if the content is something else."""
     saved = decode_json(content, _Answer, file=file, hint="give what 'conform --json' printed")
-    if not 1 <= saved.processes <= MOST_PROCESSES:
+    if not 1 <= saved.processes <= MAX_PROCESSES:
         raise BadInput(f"it has {saved.processes} processes", hint=HINT, file=file)
     found = [*saved.failures, *saved.delivery, *saved.orders.values()]
     return SavedCheck(saved.implementation, list(process_names(saved.processes)), [one for one in found if one.run])
@@ -94,10 +94,10 @@ def checked(found: Schedule, file: str) -> Schedule:
     """The schedule, if such a run is possible; else raises `BadInput` that names the file."""
     try:
         request = found.request
-        if not 1 <= request.processes <= MOST_PROCESSES:
-            raise BadInput(f"it has {request.processes} processes", hint=f"there are 1 to {MOST_PROCESSES}")
-        if not 1 <= request.messages <= MOST_MESSAGES:
-            raise BadInput(f"it has {request.messages} messages", hint=f"there are 1 to {MOST_MESSAGES}")
+        if not 1 <= request.processes <= MAX_PROCESSES:
+            raise BadInput(f"it has {request.processes} processes", hint=f"there are 1 to {MAX_PROCESSES}")
+        if not 1 <= request.messages <= MAX_MESSAGES:
+            raise BadInput(f"it has {request.messages} messages", hint=f"there are 1 to {MAX_MESSAGES}")
         channel_named(request.channel)
         found.saved().violations()  # checks that the processes exist
     except BadInput as problem:

@@ -17,7 +17,7 @@ from .network import Move, WrongNode
 #: The default number of walks of each size; after a failure, as many more look for a shorter one.
 WALKS = 1_000
 #: A run that takes this many steps is reported as not ending.
-MOST_STEPS = 1_000
+MAX_STEPS = 1_000
 #: A story with more lines is shown without its middle.
 LONGEST_SHOWN = 40
 #: The number of steps spent on shrinking a walk.
@@ -80,7 +80,7 @@ class Walks(NamedTuple, Generic[Driven]):
     new: Callable[[int, int], Driven]
     order: str | None
     must_deliver: bool
-    most: int = MOST_STEPS
+    most: int = MAX_STEPS
     retransmits: bool = False
 
     def shortest_failure(self, sizes: Iterator[tuple[int, int]], walks: int = WALKS) -> tuple[Failure, int] | None:

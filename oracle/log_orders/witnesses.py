@@ -22,7 +22,7 @@ from crownless.spec.orders import UnreceivedPolicy, decide
 from .monitor import BROKEN, COLUMN, Monitor
 
 #: The most shapes known at a time, and the most events of each.
-MOST_SHAPES, MOST_EVENTS = 1 << 14, 32
+MAX_SHAPES, MAX_EVENTS = 1 << 14, 32
 #: Placeholders in a shape's witness for the names of its processes and messages.
 _PROCESS, _MESSAGE = "⟨P{}⟩", "⟨m{}⟩"
 _PLACE = re.compile("⟨([Pm])([0-9]+)⟩")
@@ -93,7 +93,7 @@ class WitnessesByShape:
 
 def _filled(shown: _Shown, order: str, pending: bool) -> str:
     """The witness of these messages as JSON."""
-    witness_of = _known_witness_of if len(shown.shape) <= MOST_EVENTS else _witness_of
+    witness_of = _known_witness_of if len(shown.shape) <= MAX_EVENTS else _witness_of
     texts, places = witness_of(shown.shape, order, pending)
     said = [texts[0]]
     for (is_process, k), text in zip(places, texts[1:], strict=True):
@@ -115,7 +115,7 @@ def _witness_of(shape: Shape, order: str, pending: bool) -> tuple[list[str], lis
     return pieces[::3], [(kind == "P", int(k)) for kind, k in zip(pieces[1::3], pieces[2::3], strict=True)]
 
 
-_known_witness_of = lru_cache(MOST_SHAPES)(_witness_of)
+_known_witness_of = lru_cache(MAX_SHAPES)(_witness_of)
 
 
 def _in_json(name: str) -> str:

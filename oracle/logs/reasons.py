@@ -7,10 +7,10 @@ from crownless.runtime.errors import BadInput, nearest
 from crownless.runtime.printable import printable_name
 
 #: The highest allowed index.
-MOST_INDEX = (1 << 63) - 1
+MAX_INDEX = (1 << 63) - 1
 KINDS = ("send", "deliver", "receive", "internal")
 #: The most columns of a file that are named.
-MOST_NAMED = 20
+MAX_NAMED = 20
 
 CUT_OFF = "classify --skip-bad leaves out lines that are cut off"
 ONE_A_LINE = "give one event a line, as a JSON object"
@@ -77,7 +77,7 @@ MissingField = ReasonKind("MissingField", "'{0}' is missing", "give {1}")
 MissingFields = ReasonKind("MissingFields", "{0} missing", "{1}")
 BadField = ReasonKind("BadField", "'{0}' cannot be {1}", "give {2}")
 NegativeIndex = ReasonKind("NegativeIndex", "'index' is {0}", FROM_0)
-LargeIndex = ReasonKind("LargeIndex", f"'index' is more than {MOST_INDEX:,}", FROM_0)
+LargeIndex = ReasonKind("LargeIndex", f"'index' is more than {MAX_INDEX:,}", FROM_0)
 UnknownKind = ReasonKind("UnknownKind", "unknown kind '{0}'", "{1}")
 NoReceiver = ReasonKind("NoReceiver", "{0} sends {1} without a receiver", "name a receiver in 'peer'")
 ReceiverTwice = ReasonKind("ReceiverTwice", "{0} sends {1} to {2} twice", "name each receiver once in 'peer'")
@@ -132,8 +132,8 @@ def missing_columns(missing: Sequence[str], has: Sequence[str], used: Collection
         near = nearest(name, [one for one in has if one not in missing and one not in used])
         option = "--order-by " if name == "index" and near is None else f"--column {name}="
         options.append(option + ("THAT" if near is None else printable_name(near)))
-    shown = ", ".join(f"'{printable_name(name)}'" for name in has[:MOST_NAMED]) or "no columns"
-    more = f" and {len(has) - MOST_NAMED:,} more" if len(has) > MOST_NAMED else ""
+    shown = ", ".join(f"'{printable_name(name)}'" for name in has[:MAX_NAMED]) or "no columns"
+    more = f" and {len(has) - MAX_NAMED:,} more" if len(has) > MAX_NAMED else ""
     hint = f"it has {shown}{more}; say which is which: {' '.join(options)}"
     hint += " (or peer=-, if sends do not name receivers)" * ("--column peer=THAT" in options)
     return f"{', '.join(rest)} and {last} are" if rest else f"{last} is", hint

@@ -174,7 +174,7 @@ def row_of(
     index = fields.get("index")
     if type(index) is not int:
         raise _unusable("index", index)
-    if not 0 <= index <= reasons.MOST_INDEX:
+    if not 0 <= index <= reasons.MAX_INDEX:
         raise UnusableRow(reasons.NegativeIndex(index) if index < 0 else reasons.LargeIndex())
     kind = _name(fields, "kind")
     if kind not in KINDS:

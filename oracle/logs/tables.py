@@ -22,7 +22,7 @@ from crownless.runtime.reading import as_text
 from . import formats
 from .columns import check_columns, our_columns, plain_table, rows_of_table
 from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress
-from .reasons import CUT_OFF, KINDS, MOST_NAMED, BadField, OtherCells, by_another
+from .reasons import CUT_OFF, KINDS, MAX_NAMED, BadField, OtherCells, by_another
 from .rows import Row, in_words, our_fields
 
 #: Separates receivers in a CSV cell.
@@ -101,7 +101,7 @@ def _as_plain_rows(table: pa.Table, form: Format, name: str, options: LogOptions
     given += [part for column in options.columns for part in options.parts.get(column, ())]
     for theirs in given:
         if theirs not in has:
-            hint = unknown_name("column", theirs, has[:MOST_NAMED]).hint
+            hint = unknown_name("column", theirs, has[:MAX_NAMED]).hint
             raise BadInput(f"there is no column {theirs!r}", hint=hint, file=name)
     ordered = options.order_by is not None
     try:

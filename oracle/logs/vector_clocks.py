@@ -17,7 +17,7 @@ from crownless.oracle.log_orders.uncertain import all_but
 from crownless.runtime.errors import BadInput
 
 from .converted import NOT_COMPLETE, ConvertedLog, few
-from .reasons import MOST_INDEX
+from .reasons import MAX_INDEX
 from .rows import Row
 
 #: A host and the number of an event there, from 1.
@@ -115,7 +115,7 @@ def clock_problem(host: str, clock: object) -> str | None:
     if not isinstance(clock, dict):
         return "the clock is no JSON object"
     for name, number in clock.items():
-        if type(number) is not int or not 0 <= number <= MOST_INDEX:
+        if type(number) is not int or not 0 <= number <= MAX_INDEX:
             return f"the entry of {name} in the clock is no whole number from 0"
     if not clock.get(host):
         return f"the clock has no entry of {host}, at which the event is"

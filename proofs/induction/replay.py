@@ -17,7 +17,7 @@ from crownless.model_check.system.properties import properties_of
 from crownless.runtime.ending import Limits
 
 #: Limits: the messages that the machine sends, and the states of a search.
-MOST_MESSAGES, MOST_STATES = 3, 100_000
+MAX_MESSAGES, MAX_STATES = 3, 100_000
 
 ORDERS = ("fifo", "causal")
 #: The properties to be proved, up to a bound.
@@ -33,7 +33,7 @@ class Refutation(NamedTuple):
 
 def refutation(protocol: type[ProtocolMachine]) -> Refutation | None:
     """A run that violates FIFO or causal order, or does not deliver all; None if there is none within the limits."""
-    for messages in range(1, MOST_MESSAGES + 1):
+    for messages in range(1, MAX_MESSAGES + 1):
         for n in (2, 3):
             found = _violation(protocol(n), Free(n, messages, sends=protocol.sends))
             if found is not None:
@@ -44,6 +44,6 @@ def refutation(protocol: type[ProtocolMachine]) -> Refutation | None:
 def _violation(machine: ProtocolMachine, workload: Free) -> Refutation | None:
     properties = tuple(known for known in properties_of(machine, ORDERS, program=False) if known.name in BREAKS)
     check = Check(machine, workload=workload, channel=Unordered, orders=ORDERS, properties=properties)
-    found = run_check(check, Limits(states=MOST_STATES), engine="plain")
+    found = run_check(check, Limits(states=MAX_STATES), engine="plain")
     runs = [Refutation(each.run, name) for name, each in found.violations.items() if each.run is not None]
     return min(runs, key=lambda shown: len(shown.run), default=None)

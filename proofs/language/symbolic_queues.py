@@ -91,7 +91,7 @@ class Path:
 
 
 #: The most paths of one step; a step with more is refused.
-MOST_PATHS = 200
+MAX_PATHS = 200
 
 
 def every_path(step: Callable[[Path], Any], rank: Callable[[Term], Term] | None) -> list[tuple[Path, Any]]:
@@ -106,8 +106,8 @@ def every_path(step: Callable[[Path], Any], rank: Callable[[Term], Term] | None)
             raise
         except (AssertionError, AttributeError, IndexError, KeyError, NameError, TypeError, ValueError) as error:
             raise UnsupportedStep(f"a step raises {error_line(error)}") from error
-        if len(found) > MOST_PATHS:
-            raise UnsupportedStep(f"a step has more than {MOST_PATHS} paths")
+        if len(found) > MAX_PATHS:
+            raise UnsupportedStep(f"a step has more than {MAX_PATHS} paths")
         answers = list(path.answers)
         while answers and not answers[-1]:
             answers.pop()

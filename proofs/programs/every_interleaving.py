@@ -45,7 +45,7 @@ from .symbolic_run import Happening, SymbolicRun, protocols_on_terms, why_not_sy
 #: z3 steps allowed per query, by default.
 EFFORT = 100_000_000
 #: The formula grows with the square of the number of messages, and z3's time much faster.
-MOST_MESSAGES = 60
+MAX_MESSAGES = 60
 
 ORDERS = ("fifo", "causal", "mailbox", "synchronous")
 CHANNELS = ("unordered", "fifo")
@@ -181,10 +181,10 @@ def _resolved(check: Check) -> ResolvedCheck:
     assert isinstance(resolved.workload, Program)
     name = resolved.workload.name
     messages = len(resolved.workload.all_messages)
-    if messages > MOST_MESSAGES:
+    if messages > MAX_MESSAGES:
         raise BadInput(
             f"program {name} has {messages} messages: the formula would be too large for z3",
-            hint=f"give at most {MOST_MESSAGES}; or: crownless check {resolved.protocol} --program {name}",
+            hint=f"give at most {MAX_MESSAGES}; or: crownless check {resolved.protocol} --program {name}",
         )
     if resolved.channel_name not in CHANNELS:
         raise BadInput(

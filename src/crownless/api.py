@@ -208,7 +208,7 @@ def check(
     Raises `BadInput` if the request cannot be checked.
     """
     from crownless.model_check.check.check import run_check
-    from crownless.model_check.search.engines import COMPILES, MOST_WORKERS, compiling
+    from crownless.model_check.search.engines import COMPILES, MAX_WORKERS, compiling
 
     log = logger()
     result = run_check(
@@ -235,7 +235,7 @@ def check(
         report=log.warning,
         on_violation=log.warning,
         around_native=lambda: compiling(lambda: log.info(COMPILES)),
-        workers=arguments.optional_number("workers", workers, most=MOST_WORKERS),
+        workers=arguments.optional_number("workers", workers, most=MAX_WORKERS),
         checkpoint=None if checkpoint is None else Path(checkpoint),
         resume=None if resume is None else Path(resume),
         elsewhere=elsewhere,
@@ -280,8 +280,8 @@ def count(processes: int, messages: int, *, self_sends: bool = False, max_second
     """
     from crownless.model_check.search import counting
 
-    n = arguments.whole_number("processes", processes, most=counting.MOST_PROCESSES)
-    m = arguments.whole_number("messages", messages, most=counting.MOST_MESSAGES)
+    n = arguments.whole_number("processes", processes, most=counting.MAX_PROCESSES)
+    m = arguments.whole_number("messages", messages, most=counting.MAX_MESSAGES)
     return counting.count(n, m, self_sends=self_sends, limits=limits_of(None, max_seconds, None))
 
 
@@ -343,7 +343,7 @@ def logger() -> logging.Logger:
 
 def _request(protocol: ProtocolLike, processes: int | None, messages: int | None, **scope: Unpack[Scope]) -> Check:
     """The request made from these arguments; a program may be given as a text."""
-    from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check
+    from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES, Check
 
     program = scope.pop("program", None)
     if program is not None and any((processes, messages, scope.get("sends"), scope.get("self_sends"))):
@@ -351,8 +351,8 @@ def _request(protocol: ProtocolLike, processes: int | None, messages: int | None
         raise BadInput("`program`: a program brings its own processes and messages", hint=hint)
     return Check(
         protocol,
-        arguments.optional_number("processes", processes, most=MOST_PROCESSES),
-        arguments.optional_number("messages", messages, most=MOST_MESSAGES),
+        arguments.optional_number("processes", processes, most=MAX_PROCESSES),
+        arguments.optional_number("messages", messages, most=MAX_MESSAGES),
         None if program is None else _script(program),
         scope.get("channel"),
         arguments.names("orders", scope.get("orders", ())),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from crownless.impl import own_protocols
-from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.oracle.conformance import conforming, schedules
 from crownless.oracle.conformance.bodies import to_ignore
 from crownless.oracle.conformance.conformance_request import Request
@@ -126,8 +126,8 @@ def replay(
 def _request(node: object, processes: int, messages: int, **scope: Unpack[Scope]) -> Request:
     """The request, after its numbers and names are validated."""
     return Request(
-        processes=arguments.whole_number("processes", processes, most=MOST_PROCESSES),
-        messages=arguments.whole_number("messages", messages, most=MOST_MESSAGES),
+        processes=arguments.whole_number("processes", processes, most=MAX_PROCESSES),
+        messages=arguments.whole_number("messages", messages, most=MAX_MESSAGES),
         channel=scope.get("channel", "unordered"),
         orders=arguments.names("orders", scope.get("orders", ())),
         sends=known_sends(scope.get("sends") or sends_of(node)),

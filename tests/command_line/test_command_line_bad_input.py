@@ -82,6 +82,8 @@ check kearns --order mailbox
     kearns orders the deliveries at one process only, of which mailbox says nothing; request fifo or causal
 check ses --crash P9
     unknown process to crash 'P9'; did you mean 'P3'? known: P1, P2, P3
+check ses --crash P1 --crash P2
+    --crash P1 --crash P2: at most one process may crash; give it once
 check rst --sends multicast
     rst has no messages to several processes; {MULTICAST}
 check rst --sends some

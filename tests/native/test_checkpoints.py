@@ -113,6 +113,8 @@ def test_a_protocol_of_ones_own_is_named_again(crownless: Crownless, tmp_path: P
     stopped, _, err = crownless(*command, "--checkpoint", saved, "--max-states", "9")
     again = f"the same command, with --resume {saved} in place of --checkpoint"
     assert (stopped, err) == (3, f"crownless: saved in {saved}; go on with: {again}\n")
+    stopped, _, err = crownless(*command, "--resume", saved, "--max-states", "20")
+    assert (stopped, err) == (3, f"crownless: saved in {saved}; go on with: the same command\n")
     assert crownless(*command, "--resume", saved)[::2] == (0, "")
     assert not saved.exists()
 

@@ -111,14 +111,14 @@ def test_a_full_disk_ends_the_search_with_what_was_found(memory_runs_short: list
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> tasks.Found:
+def found(tmp_path: Path) -> tasks.FoundRows:
     """Rows found for two owners, written to a file."""
     rows = [np.arange(3 * n, dtype=np.int32).reshape(n, 3) for n in (3, 2)]
     asleep = [np.arange(n, dtype=np.uint32) for n in (3, 2)]
     return tasks.write_found(tmp_path, rows, asleep)
 
 
-def test_rows_found_are_read_as_they_were_written(found: tasks.Found, tmp_path: Path) -> None:
+def test_rows_found_are_read_as_they_were_written(found: tasks.FoundRows, tmp_path: Path) -> None:
     for owner, n in enumerate((3, 2)):
         rows, asleep = tasks.read_found(tmp_path, found, owner, 2)
         assert rows.tolist() == [[3 * k, 3 * k + 1, 3 * k + 2] for k in range(n)]
@@ -126,7 +126,7 @@ def test_rows_found_are_read_as_they_were_written(found: tasks.Found, tmp_path: 
 
 
 @pytest.mark.parametrize("missing", [1, 20, 70])
-def test_a_file_of_rows_that_is_cut_short_is_noticed(found: tasks.Found, tmp_path: Path, missing: int) -> None:
+def test_a_file_of_rows_that_is_cut_short_is_noticed(found: tasks.FoundRows, tmp_path: Path, missing: int) -> None:
     path = tmp_path / found.file
     os.truncate(path, path.stat().st_size - missing)
     with pytest.raises(OSError, match="cut short"):

@@ -60,7 +60,7 @@ def compare(both: Question) -> None:
     """Asserts that a search finds and tabulates the same with renamed entries and without."""
     search = both.search()
     found = reported(search.explore())
-    with patch.object(symmetry, "MOST_FRAMES", 0):
+    with patch.object(symmetry, "MAX_FRAMES", 0):
         computed = both.search()
         assert reported(computed.explore()) == found
     assert search.asymmetry is None is computed.asymmetry
@@ -70,4 +70,4 @@ def compare(both: Question) -> None:
 
 @pytest.mark.parametrize(("n", "others"), [(2, 1), (3, 2), (4, 6), (5, 24), (6, 1)])
 def test_few_processes_have_few_renamings(n: int, others: int) -> None:
-    assert len(symmetry.Renamings(n, shared=True, symmetric=False).fixing_0) == others
+    assert len(symmetry.Renamings(n, shared=True, symmetric=False).frames) == others

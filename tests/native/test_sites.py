@@ -126,7 +126,7 @@ def test_two_processes_with_symmetry_may_have_many_sites() -> None:
 
 
 def test_a_search_ends_where_there_are_more_sites_than_fit_into_a_key() -> None:
-    with patch.object(kernels, "MOST_NUMBERS", 100):
+    with patch.object(kernels, "MAX_NUMBERS", 100):
         found = question("rst", 3, 4).native()
     assert str(found.stopped).endswith("sites or monitor states, which is the limit of the native engine")
     assert 0 < found.states < 7_370

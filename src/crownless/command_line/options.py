@@ -120,6 +120,13 @@ def _parsed_settings(context: click.Context, option: click.Parameter, given: Ite
     return parameters
 
 
+def _one_crash(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """The value of `--crash`, which may be given once."""
+    if len(given) > 1:
+        raise BadInput(f"--crash {' --crash '.join(given)}: at most one process may crash", hint="give it once")
+    return given[0] if given else None
+
+
 def with_settings(said: str) -> Callable[[Run], Run]:
     """The option `--set`; a verb is called with the values by name, as `settings`."""
     return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", callback=_parsed_settings, help=said)
@@ -142,7 +149,9 @@ SYSTEM: dict[str, Callable[[Any], Any]] = {
     ),
     "sends": click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: what the protocol is for]"),
     "self_sends": click.option("--self-sends", is_flag=True, help="Processes may also send to themselves."),
-    "crash": click.option("--crash", metavar="PROCESS", help="This process may crash, such as P1."),
+    "crash": click.option(
+        "--crash", multiple=True, metavar="PROCESS", callback=_one_crash, help="This process may crash, such as P1."
+    ),
     "settings": with_settings("A parameter, or KEY=4,4,5."),
 }
 

@@ -12,7 +12,7 @@ from crownless import arguments
 from crownless.impl.channels import Channel, channel_named
 from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.protocol_validation import WrongMachine, check_class
-from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check, ResolvedCheck
+from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES, Check, ResolvedCheck
 from crownless.model_check.runs.runs import run_of, wrong_event
 from crownless.model_check.runs.stepwise import StepwiseRun
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, not_promised
@@ -23,7 +23,7 @@ from crownless.oracle.conformance.in_process import InProcess, promises_of, send
 from crownless.oracle.conformance.network import Move, Network, WrongNode, root_of
 from crownless.oracle.conformance.node_machine import check_of_walks
 from crownless.oracle.conformance.walks import (
-    MOST_STEPS,
+    MAX_STEPS,
     WALKS,
     Walks,
     goes_on_for_ever,
@@ -64,7 +64,7 @@ def stateful(
     if not isinstance(subject, type):
         raise BadInput(f"{_named(subject)} cannot be driven: it is no class", hint="give the class, not an object")
     least, most = _bounds(processes)
-    messages = arguments.whole_number("messages", messages, most=MOST_MESSAGES)
+    messages = arguments.whole_number("messages", messages, most=MAX_MESSAGES)
     walks = arguments.whole_number("walks", walks, least=0)
     if sends is not None:
         known_sends(sends)
@@ -122,7 +122,7 @@ def _bounds(processes: Any) -> tuple[int, int]:
         hint = "such as processes=(2, 3): at least 2, at most 3"
         raise BadInput(f"`processes` {printable(repr(processes))}: not two numbers", hint=hint)
     least, most = (
-        arguments.whole_number(f"processes[{k}]", number, least=2, most=MOST_PROCESSES)
+        arguments.whole_number(f"processes[{k}]", number, least=2, most=MAX_PROCESSES)
         for k, number in enumerate(processes)
     )
     if most < least:
@@ -222,7 +222,7 @@ class _Driven(RuleBasedStateMachine):
             # Neither always the first nor always the last, which could be the order sent; and each timer at times.
             self.take("step", -1 if steps % 3 else steps // 3 if self.retransmits else 0)
             self.the_order_is_kept()
-            if steps >= MOST_STEPS:
+            if steps >= MAX_STEPS:
                 if self.retransmits and not (self.must_deliver and self.subject.owed):
                     break
                 said = goes_on_for_ever(self.subject.owed)
@@ -317,7 +317,7 @@ class _Protocol(StepwiseRun):
 
     def story(self) -> str:
         """All that has happened, drawn and in words; of a run that goes on for ever, the loop last."""
-        begin, end = self._loop() if len(self.steps) > MOST_STEPS else (len(self.steps), len(self.steps))
+        begin, end = self._loop() if len(self.steps) > MAX_STEPS else (len(self.steps), len(self.steps))
         run = run_of(self.system, self.steps[:begin], loop=self.steps[begin:end])
         return "\n".join(["", str(run), *run.why(*self.broken)])
 

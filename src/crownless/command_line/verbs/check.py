@@ -22,7 +22,7 @@ from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
 from crownless.model_check.check.suite import SuiteRow, as_expected, own_checks
 from crownless.model_check.check.suite import rows as suite_rows
-from crownless.model_check.search.engines import COMPILES, MOST_WORKERS, RemoteEngine, admitted, compiling
+from crownless.model_check.search.engines import COMPILES, MAX_WORKERS, RemoteEngine, admitted, compiling
 from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
 from crownless.runtime.errors import BadInput
@@ -60,7 +60,7 @@ from .check_report import print_check, print_runs
     ),
     click.option(
         "--workers",
-        type=click.IntRange(1, MOST_WORKERS),
+        type=click.IntRange(1, MAX_WORKERS),
         help="Threads of the native engine, or parts on Spark.  [default: one for each processor]",
     ),
 )
@@ -140,7 +140,7 @@ def check(
             if result.interrupted:
                 break
     if not results or results[-1].saved is not None:
-        _say_saved(checkpoint if resume is None else resume, checks[-1], chosen)
+        _say_saved(checkpoint, resume, checks[-1], chosen)
     if not results:
         raise Stopped(INTERRUPTED)
     left_out = [one.protocol for one in checks[len(results) :]]
@@ -270,14 +270,15 @@ def _saved(directory: str, given: dict[str, Any], chosen: dict[str, Any]) -> tup
     return check, {**chosen, "reductions": chosen["reductions"] or reduced}
 
 
-def _say_saved(directory: str | None, check: ResolvedCheck, chosen: dict[str, Any]) -> None:
-    """The directory where a search is saved, if it is."""
+def _say_saved(checkpoint: str | None, resume: str | None, check: ResolvedCheck, chosen: dict[str, Any]) -> None:
+    """Says in which directory a search is saved, if it is, and how to resume it."""
     from crownless.model_check.native.checkpoints import CHECKPOINT
 
+    directory = checkpoint if resume is None else resume
     if directory is not None and (Path(directory) / CHECKPOINT).exists():
         name = shlex.quote(directory)
         on_spark = "--engine spark " if chosen["engine"] == "spark" else ""
         again = f"crownless check {on_spark}--resume {name}"
         if check.protocol not in PROTOCOLS:
-            again = f"the same command, with --resume {name} in place of --checkpoint"
+            again = "the same command" + (f", with --resume {name} in place of --checkpoint" if resume is None else "")
         say(f"saved in {name}; go on with: {again}")

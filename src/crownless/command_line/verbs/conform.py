@@ -16,7 +16,7 @@ from crownless.command_line.options import CHANNEL_NAMES, KINDS_OF_SENDS, limits
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.reports import Reports, with_reports
-from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.model_check.system.exploration import Exploration
 from crownless.oracle.conformance.bodies import to_ignore
 from crownless.oracle.conformance.conformance_request import Request
@@ -117,8 +117,8 @@ def conform_(
         return _replay(context, nodes, replayed, as_json, quiet)
     requested["sends"] = known_sends(requested["sends"] or sends_of(node))
     request = Request(**requested)
-    within("-n/--processes", request.processes, MOST_PROCESSES, least=2 - request.self_sends)
-    within("-m/--messages", request.messages, MOST_MESSAGES)
+    within("-n/--processes", request.processes, MAX_PROCESSES, least=2 - request.self_sends)
+    within("-m/--messages", request.messages, MAX_MESSAGES)
     limits = limits_of(max_seconds, None)
     with (
         nodes(request.processes, request.sends) as implementation,

@@ -26,7 +26,7 @@ ENGINES = ("plain", "spark")
 #: The figures in the table, in order.
 SHOWN = ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
 
-MOST_SEEDS = 100_000
+MAX_SEEDS = 100_000
 
 
 @click.command(cls=Verb, everyday="processes workloads loads latencies messages seeds max_seconds as_json")
@@ -44,7 +44,7 @@ MOST_SEEDS = 100_000
 @click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages per simulation.")
 @click.option(
     "--seeds",
-    type=click.IntRange(1, MOST_SEEDS),
+    type=click.IntRange(1, MAX_SEEDS),
     default=SEEDS,
     show_default=True,
     help="Repetitions of each experiment.",

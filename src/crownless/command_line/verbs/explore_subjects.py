@@ -10,7 +10,7 @@ from crownless.command_line.log_options import chosen_runs
 from crownless.command_line.options import within
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS, is_in_brackets
-from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check
+from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES, Check
 from crownless.model_check.runs.saved_runs import SavedCheck
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.in_process import sends_of
@@ -104,8 +104,8 @@ def _of_nodes(
         request = replace(schedule.request, orders=system.get("orders", ()))
     else:
         request = Request(**{"sends": sends_of(name), **system})
-        within("-n/--processes", request.processes, MOST_PROCESSES, least=2 - request.self_sends)
-        within("-m/--messages", request.messages, MOST_MESSAGES)
+        within("-n/--processes", request.processes, MAX_PROCESSES, least=2 - request.self_sends)
+        within("-m/--messages", request.messages, MAX_MESSAGES)
     with implementation_of(name, command, request.processes, request.sends) as implementation:
         yield of_nodes(implementation, request, schedule)
 

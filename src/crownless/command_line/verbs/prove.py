@@ -17,7 +17,7 @@ from crownless.model_check.search.engines import admitted
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.induction import proving, second_solver
 from crownless.proofs.induction.causal_order import CODE, CausalOrder
-from crownless.proofs.induction.replay import MOST_MESSAGES
+from crownless.proofs.induction.replay import MAX_MESSAGES
 from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
 from crownless.proofs.programs.every_interleaving import ProgramVerdict, judge
@@ -214,7 +214,7 @@ def _print_doubts(proved: proving.ProofReport, needed: dict[str, list[str]]) -> 
     if not proved.refuted:
         if proved.failures and isinstance(proved.proof, CausalOrder):
             print_line(
-                f"{proved.protocol}: nothing is refuted: no run of up to {some(MOST_MESSAGES, 'message')} violates the "
+                f"{proved.protocol}: nothing is refuted: no run of up to {some(MAX_MESSAGES, 'message')} violates the "
                 "order, or does not deliver all; perhaps the protocol is right, and the proof lacks an invariant "
                 "(crownless check goes on to larger bounds)"
             )

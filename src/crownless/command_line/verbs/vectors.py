@@ -15,7 +15,7 @@ from crownless.command_line.options import Verb, with_limits, with_output, withi
 from crownless.command_line.output import print_json
 from crownless.model_check.check.vectors import ORDERS_OF_VECTORS
 from crownless.model_check.check.vectors import vectors as vectors_of
-from crownless.model_check.search.counting import MOST_MESSAGES, MOST_PROCESSES
+from crownless.model_check.search.counting import MAX_MESSAGES, MAX_PROCESSES
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import as_json as as_json_text
@@ -48,8 +48,8 @@ def vectors(
 
     Exit codes: 0 all are written, 2 bad usage, 3 a limit was reached: only the first ones are written.
     """
-    within("-n", processes, MOST_PROCESSES)
-    within("-m", messages, MOST_MESSAGES)
+    within("-n", processes, MAX_PROCESSES)
+    within("-m", messages, MAX_MESSAGES)
     if order not in ORDERS_OF_VECTORS:
         raise unknown_name("order of vectors", order, ORDERS_OF_VECTORS)
     kind = known_sends(sends)
