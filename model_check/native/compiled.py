@@ -26,15 +26,11 @@ if NOT_COMPILED:  # the hash functions overflow on purpose, which NumPy's scalar
     warnings.filterwarnings("ignore", "overflow encountered in scalar", RuntimeWarning, "crownless")
 
 #: The folders and files of the package that have kernels.
-KERNELS = (
-    "model_check/native",
-    "model_check/system/open_points.py",
-    "oracle/logs",
-    "oracle/log_orders",
-    "pipeline/logs",
-)
-#: How Numba compiles a function; types are lost on the way.
-Decorator = Callable[[Any], Any]
+KERNELS = ("model_check/native", "model_check/system/open_points.py", "oracle/logs", "oracle/log_orders")
+
+#: Options of Numba: no reference counts, which would dominate the cost, for kernels allocate no array; and no code to
+#: call kernels from C.
+OPTIONS: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True}
 
 
 class _Loaded(FunctionCache):
@@ -72,33 +68,23 @@ def sources() -> str:
     return digest.hexdigest()
 
 
-def _by_numba(**options: Any) -> Decorator:
+def compiled(function: Any) -> Any:
+    """A kernel that Python calls, compiled by Numba."""
     if NOT_COMPILED:
-        return lambda function: function
-
-    def compile_and_keep(function: Any) -> Any:
-        dispatcher = njit(nogil=True, **options)(function)
-        try:
-            compiled = FunctionCache(function) if options.get("_nrt", True) else _Loaded(function)
-        except RuntimeError:  # there is nowhere to keep it: it is compiled in every process
-            return dispatcher
-        kept = compiled._cache_file
-        base = kept._index_name.removesuffix(".nbi")
-        compiled._cache_file = _Index(kept._cache_path, base, (kept._source_stamp, sources()))
-        dispatcher._cache = compiled
+        return function
+    dispatcher = njit(nogil=True, **OPTIONS)(function)
+    try:
+        saved = _Loaded(function)
+    except RuntimeError:  # there is nowhere to keep it: it is compiled in every process
         return dispatcher
-
-    return compile_and_keep
-
-
-#: Without Numba's reference counts, which would dominate the cost: nothing here allocates an array.
-compiled = _by_numba(_nrt=False)
-inlined = _by_numba(inline="always")
+    file = saved._cache_file
+    saved._cache_file = _Index(file._cache_path, file._index_name.removesuffix(".nbi"), (file._source_stamp, sources()))
+    dispatcher._cache = saved
+    return dispatcher
 
 
-def callable_from_kernels(function: Any) -> None:
-    """Lets kernels call a plain function, which is compiled with them."""
-    register_jitable(_nrt=False)(function)
+#: Decorates a function that kernels call: it is compiled with each of them. For Python it remains a plain function.
+called_by_kernels: Callable[[Any], Any] = register_jitable(**OPTIONS, no_cpython_wrapper=True)
 
 
 def _fetch(typingctx: Any, array: Any, place: Any) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 
 from crownless.model_check.search.engines import NATIVE_CHANNELS
 
-from .compiled import compiled, fetch, inlined
+from .compiled import called_by_kernels, compiled, fetch
 
 UNORDERED, FIFO, LOSSY, DUPLICATING = range(len(NATIVE_CHANNELS))
 
@@ -204,7 +204,7 @@ class Buffers(NamedTuple):
     scratch: Scratch
 
 
-@inlined
+@called_by_kernels
 def spread(key: np.uint64) -> np.uint64:
     h = key * _GOLDEN
     h ^= h >> _29
@@ -212,19 +212,19 @@ def spread(key: np.uint64) -> np.uint64:
     return h ^ (h >> _32)
 
 
-@inlined
+@called_by_kernels
 def home(key: np.uint64, mask: np.uint64) -> np.uint64:
     """The first place to probe for a key (major · 2³² + minor). Those of keys that differ in three bits are near."""
     return (spread(key >> _3) + (key & _7)) & mask
 
 
-@inlined
+@called_by_kernels
 def home_of(table: Any, major: int, minor: int) -> int:
     """The first place that `look_up` probes in a table."""
     return np.int64(home((np.uint64(major) << _32) | np.uint64(minor), np.uint64(table.shape[0] - 1)))
 
 
-@inlined
+@called_by_kernels
 def look_up(table: Any, major: int, minor: int) -> int:
     """The value of a key in an open hash table of [key + 1, value + 1], or -1: empty entries are zeroes."""
     key = (np.uint64(major) << _32) | np.uint64(minor)
@@ -260,7 +260,7 @@ def enter(table: Any, keys: Any, values: Any) -> int:
     return added
 
 
-@inlined
+@called_by_kernels
 def shift_of(table: Any) -> np.uint64:
     """How far a hash is shifted down to give its home in a table of the upper halves of hashes."""
     return np.uint64(64 - round(math.log2(table.shape[0])))
@@ -279,7 +279,7 @@ def rehash(before: Any, table: Any) -> None:
             table[place] = entry
 
 
-@inlined
+@called_by_kernels
 def hash_of(row: Any) -> np.uint64:
     """A hash of all but the monitor state: nodes with one state are neighbours."""
     h, factor = _0, _GOLDEN
@@ -289,14 +289,14 @@ def hash_of(row: Any) -> np.uint64:
     return spread(h)
 
 
-@inlined
+@called_by_kernels
 def at_distance(p: int, emitted: int, n: int) -> int:
     """The process to which something is emitted by process p."""
     q = p + (emitted & DISTANCE)
     return q - n if q >= n else q
 
 
-@inlined
+@called_by_kernels
 def owner_of(h: Any, owners: int) -> Any:
     """The owner of a row with this hash, or of each of many; its upper half gives the place in the owner's table."""
     return (h & LOW) * np.uint64(owners) >> _32  # evenly, and no division

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .compiled import compiled, inlined
+from .compiled import called_by_kernels, compiled
 from .pool import Pool
 
 HAND, SEND, DELIVER = range(3)
@@ -48,29 +48,29 @@ class Universe(NamedTuple):
     rows: Any = np.zeros((2, 1), np.int64)
 
 
-@inlined
+@called_by_kernels
 def has(bits: Any, k: int) -> bool:
     return (bits[k >> 6] >> (np.uint64(k) & _63)) & _1 != _0
 
 
-@inlined
+@called_by_kernels
 def put(bits: Any, k: int) -> None:
     bits[k >> 6] |= _1 << (np.uint64(k) & _63)
 
 
-@inlined
+@called_by_kernels
 def clear(bits: Any, k: int) -> None:
     bits[k >> 6] &= ~(_1 << (np.uint64(k) & _63))
 
 
-@inlined
+@called_by_kernels
 def sizes(universe: Universe) -> tuple[int, int]:
     """Words of the empty monitor state, and per open message."""
     words = universe.words
     return (2 + universe.n) * words + universe.message_words, words + 1
 
 
-@inlined
+@called_by_kernels
 def entry_of(content: Any, first: int, end: int, size: int, m: int) -> int:
     """The place of a message's entry among those in order from `first` to `end`, whether it is there or not."""
     place = first
@@ -79,7 +79,7 @@ def entry_of(content: Any, first: int, end: int, size: int, m: int) -> int:
     return place
 
 
-@inlined
+@called_by_kernels
 def insert_entry(content: Any, place: int, end: int, size: int, m: int) -> None:
     """Makes an entry for a message at its place, with its number only."""
     for w in range(end - 1, place - 1, -1):

@@ -15,7 +15,7 @@ from crownless.model_check.system import open_points
 from crownless.model_check.system.open_points import HAND, happen
 from crownless.model_check.system.open_points import rename as rename_row
 
-from .compiled import callable_from_kernels, compiled, inlined
+from .compiled import called_by_kernels, compiled
 from .mask_kernels import DELIVER, SEND, Universe
 from .mask_kernels import HAND as HANDED
 from .pool import Pool
@@ -26,7 +26,7 @@ HEEDED = (HANDED, SEND, DELIVER)
 MAX_POINTS = 62
 
 for function in open_points.COMPILED:
-    callable_from_kernels(function)
+    called_by_kernels(function)
 
 
 def sizes(universe: Universe) -> tuple[int, int]:
@@ -35,7 +35,7 @@ def sizes(universe: Universe) -> tuple[int, int]:
     return 1 + 2 * universe.n, 3 + 2 * int(copies)
 
 
-@inlined
+@called_by_kernels
 def load(monitor_state: int, pool: Pool, row: Any) -> int:
     """Reads a monitor state from the pool into a row; returns its length."""
     begin = pool.offset[monitor_state]
@@ -45,7 +45,7 @@ def load(monitor_state: int, pool: Pool, row: Any) -> int:
     return length
 
 
-@inlined
+@called_by_kernels
 def store(row: Any, length: int, out: Pool, k: int) -> None:
     """Writes a row as a sequence."""
     for w in range(length):

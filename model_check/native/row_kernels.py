@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from . import kernels
-from .compiled import compiled, inlined
+from .compiled import called_by_kernels, compiled
 
 _32 = np.uint64(32)
 
 
-@compiled
+@called_by_kernels
 def note(buffers: kernels.Buffers, kind: int, major: int, minor: int) -> None:
     """Records a miss, unless it was recorded lately."""
     misses, used, recent = buffers.found.misses, buffers.found.used, buffers.recent
@@ -25,7 +25,7 @@ def note(buffers: kernels.Buffers, kind: int, major: int, minor: int) -> None:
         used[0] += 1
 
 
-@inlined
+@called_by_kernels
 def look_up(table: Any, kind: int, major: int, minor: int, buffers: kernels.Buffers) -> int:
     """The value of a key in a table, or -1 if it is missing, which is recorded as a miss of this kind."""
     value = kernels.look_up(table, major, minor)
@@ -34,14 +34,14 @@ def look_up(table: Any, kind: int, major: int, minor: int, buffers: kernels.Buff
     return value
 
 
-@inlined
+@called_by_kernels
 def bit_of(move: Any, p: int, first_slot: Any) -> int:
     """The bit that says that a move of process p sleeps."""
     kind, slot = move[kernels.WHAT] & 7, move[kernels.WHAT] >> 3 & 0x1FFF
     return p if kind == kernels.OWN_STEP else first_slot[p] + slot
 
 
-@inlined
+@called_by_kernels
 def crashed_in(row: Any, space: kernels.Space) -> int:
     """The process that has crashed, or -1."""
     p = space.system.may_crash
@@ -102,7 +102,7 @@ def canonical(row: Any, space: kernels.Space, best: Any, trial: Any) -> int:
     return -1
 
 
-@compiled
+@called_by_kernels
 def evaluate_end(row: Any, total: int, may_send: bool, space: kernels.Space, found: kernels.Found, r: int) -> int:
     """Judges a run that ends here, in bits `ENDS_…`."""
     system, sites = space.system, space.tables.sites

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .compiled import compiled, fetch, inlined
+from .compiled import called_by_kernels, compiled, fetch
 from .kernels import LOW, hash_of, rehash, shift_of
 
 #: The number of rows to prefetch ahead.
@@ -24,7 +24,7 @@ class Incoming(NamedTuple):
     asleep: Any
 
 
-@inlined
+@called_by_kernels
 def are_one_state(row: Any, other: Any) -> bool:
     """True if they differ in the monitor state at most."""
     same = True

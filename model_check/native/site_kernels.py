@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import kernels
-from .compiled import compiled, inlined
+from .compiled import called_by_kernels, compiled
 from .kernels import ARRIVAL, DUPLICATE, LOSE, OWN_STEP, WAIT, LocalTables, Orbits
 from .pool import Pool
 
@@ -24,13 +24,13 @@ _32 = np.uint64(32)
 _1 = np.uint64(1)
 
 
-@inlined
+@called_by_kernels
 def queue_of(slot: int, channel: int, source: Any) -> int:
     """The sort key of slots; slots with equal keys form a queue."""
     return source[slot >> 1] << 1 | slot & 1 if channel == kernels.FIFO else slot
 
 
-@inlined
+@called_by_kernels
 def put(content: Any, first: int, end: int, slot: int, local: LocalTables) -> int:
     """Puts a slot at the end of its queue, among the slots from `first` to `end`; returns its place among them."""
     place, group = end, queue_of(slot, local.channel, local.source)
@@ -41,7 +41,7 @@ def put(content: Any, first: int, end: int, slot: int, local: LocalTables) -> in
     return place - first
 
 
-@inlined
+@called_by_kernels
 def load(content: Any, frame: int, out: Any, length: int, local: LocalTables) -> None:
     """Writes a site of this length, renamed."""
     out[0] = local.cell_renamed[np.int64(content[0]) * local.frames + frame]
@@ -106,7 +106,7 @@ def send_to(keys: Any, places: Any, pool: Pool, out: Pool, local: LocalTables) -
         out.offset[k + 1] = start + length + 1
 
 
-@inlined
+@called_by_kernels
 def content_of(number: int, site: Any, pool: Pool, local: LocalTables) -> int:
     """Writes the words of a site; returns how many."""
     orbit, frame = number >> local.bits, number & ((1 << local.bits) - 1)
@@ -115,7 +115,7 @@ def content_of(number: int, site: Any, pool: Pool, local: LocalTables) -> int:
     return end - begin
 
 
-@compiled
+@called_by_kernels
 def make(site: Any, length: int, kind: int, slot: int, o: int, move: Any, out: Pool, k: int, local: LocalTables) -> int:
     """Writes a move of a site, by the outcome `o` of a local transition, if it is one, and the site afterwards, as a
     sequence; returns the number of the next one.
@@ -144,21 +144,21 @@ def make(site: Any, length: int, kind: int, slot: int, o: int, move: Any, out: P
     return k + 1
 
 
-@inlined
+@called_by_kernels
 def seen_of(outcome: Any) -> int:
     """The properties that a local step violates or reaches by itself."""
     seen = outcome[kernels.SEEN_LOW] | np.int64(outcome[kernels.SEEN_HIGH]) << kernels.LOW_BITS
     return seen | kernels.DELIVERS if outcome[kernels.FLAGS] & kernels.DELIVERED else seen
 
 
-@inlined
+@called_by_kernels
 def miss(missing: Any, count: int, kind: int, cell: int, packet: int) -> int:
     """Records a missing entry; returns how many there are."""
     missing[count] = np.uint64(kind) << np.uint64(62) | np.uint64(cell) << _32 | np.uint64(packet)
     return count + 1
 
 
-@inlined
+@called_by_kernels
 def is_next(site: Any, s: int, local: LocalTables) -> bool:
     """True if the packet in this slot can be the next to arrive, and no slot before it has the same."""
     if not s:
@@ -168,7 +168,7 @@ def is_next(site: Any, s: int, local: LocalTables) -> bool:
     return is_waiting or queue_of(site[1 + s], local.channel, local.source) != before
 
 
-@inlined
+@called_by_kernels
 def follows_accepted(site: Any, length: int, s: int, missing: Any, count: int, local: LocalTables) -> tuple[bool, int]:
     """True if another packet of its link, which reached the process before the one in this slot, is accepted."""
     cell, slot, follows = site[0], site[1 + s], False

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.model_check.native.compiled import compiled
+from crownless.model_check.native.compiled import called_by_kernels
 from crownless.oracle.logs.layout import COPIES, EVENTS, LINES, MESSAGES, NONE, Numbers, Run, zeros
 
 
@@ -73,7 +73,7 @@ def graph(run: Run) -> Graph:
     return Graph(np.zeros(2, np.int64), *zeros(*(length + 1 for length in lengths)))
 
 
-@compiled
+@called_by_kernels
 def begin(run: Run, graph: Graph, pending: Any) -> Any:
     """No constraints yet; receives to come are nodes if pending."""
     graph.sizes[NODES], graph.sizes[EDGES] = run.sizes[EVENTS], 0
@@ -88,7 +88,7 @@ def begin(run: Run, graph: Graph, pending: Any) -> Any:
                 force(graph, run.begin[q + 1] - 1, node)
 
 
-@compiled
+@called_by_kernels
 def new_node(graph: Graph) -> Any:
     node = graph.sizes[NODES]
     graph.message[node] = NONE
@@ -96,13 +96,13 @@ def new_node(graph: Graph) -> Any:
     return node
 
 
-@compiled
+@called_by_kernels
 def message_at(run: Run, graph: Graph, node: Any) -> Any:
     """The message of a node, or NONE."""
     return run.message[node] if node < run.sizes[EVENTS] else graph.message[node]
 
 
-@compiled
+@called_by_kernels
 def force(graph: Graph, before: Any, after: Any) -> Any:
     """One node must come before another one."""
     if before != after:
@@ -112,7 +112,7 @@ def force(graph: Graph, before: Any, after: Any) -> Any:
         graph.sizes[EDGES] += 1
 
 
-@compiled
+@called_by_kernels
 def force_groups(run: Run, graph: Graph, m: Any, later: Any) -> Any:
     """All receives of one message must come before all of another one."""
     first, past = run.first_copy[m], run.first_copy[m + 1]
@@ -135,7 +135,7 @@ def force_groups(run: Run, graph: Graph, m: Any, later: Any) -> Any:
 # -- demands of the orders ---------------------------------------------------------------------------------------------
 
 
-@compiled
+@called_by_kernels
 def demand_mailbox(run: Run, graph: Graph) -> Any:
     """Sends to a receiver come in the order in which it receives, and those that it does not receive come last."""
     n = run.sizes[LINES]
@@ -154,7 +154,7 @@ def demand_mailbox(run: Run, graph: Graph) -> Any:
             force(graph, last[q], run.send[run.of_copy[copy]])
 
 
-@compiled
+@called_by_kernels
 def demand_one_n(run: Run, graph: Graph) -> Any:
     """Receives of a process's messages come in the order in which it sends."""
     for p in range(run.sizes[LINES]):
@@ -166,7 +166,7 @@ def demand_one_n(run: Run, graph: Graph) -> Any:
                 last = run.message[e]
 
 
-@compiled
+@called_by_kernels
 def has_receive(run: Run, graph: Graph, m: Any) -> Any:
     found = False
     for copy in range(run.first_copy[m], run.first_copy[m + 1]):
@@ -174,7 +174,7 @@ def has_receive(run: Run, graph: Graph, m: Any) -> Any:
     return found
 
 
-@compiled
+@called_by_kernels
 def is_received(run: Run, m: Any) -> Any:
     """True if every copy of the message is delivered."""
     received = True
@@ -183,7 +183,7 @@ def is_received(run: Run, m: Any) -> Any:
     return received
 
 
-@compiled
+@called_by_kernels
 def behind_an_unreceived_one(run: Run, graph: Graph) -> Any:
     """A received message whose sender sent an earlier one that is never received, or not by all: the two messages as
     one number, or NONE. With one queue per sender there is none.
@@ -201,7 +201,7 @@ def behind_an_unreceived_one(run: Run, graph: Graph) -> Any:
     return NONE
 
 
-@compiled
+@called_by_kernels
 def demand_instants(run: Run, graph: Graph) -> Any:
     """A send comes after all events before its receives on the receivers' lines: then all are at one instant."""
     events = run.sizes[EVENTS]
@@ -214,7 +214,7 @@ def demand_instants(run: Run, graph: Graph) -> Any:
             force(graph, before, run.send[run.of_copy[copy]])
 
 
-@compiled
+@called_by_kernels
 def demand_one_queue(run: Run, graph: Graph, pending: Any) -> Any:
     """Sends and receives of all messages come in one order, as far as single lines show (see `one_queue`)."""
     demand_one_n(run, graph)
@@ -223,7 +223,7 @@ def demand_one_queue(run: Run, graph: Graph, pending: Any) -> Any:
         _after_all_received(run, graph)
 
 
-@compiled
+@called_by_kernels
 def _after_all_received(run: Run, graph: Graph) -> Any:
     """A message that is never received, or not by all, is sent after all others that are received."""
     lacking = 0
@@ -253,7 +253,7 @@ def _after_all_received(run: Run, graph: Graph) -> Any:
 # -- is there a linearization? -----------------------------------------------------------------------------------------
 
 
-@compiled
+@called_by_kernels
 def sort_edges(graph: Graph) -> Any:
     """Finds the edges out of and into each node."""
     nodes, edges = graph.sizes[NODES], graph.sizes[EDGES]
@@ -261,7 +261,7 @@ def sort_edges(graph: Graph) -> Any:
     _by_node(nodes, edges, graph.head, graph.first_in, graph.by_head)
 
 
-@compiled
+@called_by_kernels
 def _by_node(nodes: Any, edges: Any, of: Any, first: Any, sorted_edges: Any) -> Any:
     for node in range(nodes + 1):
         first[node] = 0
@@ -277,14 +277,15 @@ def _by_node(nodes: Any, edges: Any, of: Any, first: Any, sorted_edges: Any) -> 
         sorted_edges[first[of[edge]]] = edge
 
 
-@compiled
+@called_by_kernels
 def count_waits(run: Run, graph: Graph) -> Any:
     """Counts the immediate predecessors of each node; returns the number of nodes without any, which are in `queue`."""
     events, ready = run.sizes[EVENTS], 0
     for node in range(graph.sizes[NODES]):
         waits = graph.first_in[node + 1] - graph.first_in[node]
         if node < events:
-            waits += (node > run.begin[run.line[node]]) + (run.copy[node] != NONE)
+            waits += node > run.begin[run.line[node]]
+            waits += run.copy[node] != NONE
         graph.waits[node] = waits
         if not waits:
             graph.queue[ready] = node
@@ -292,7 +293,7 @@ def count_waits(run: Run, graph: Graph) -> Any:
     return ready
 
 
-@compiled
+@called_by_kernels
 def is_linearizable(run: Run, graph: Graph) -> Any:
     """True if some linearization satisfies the constraints."""
     sort_edges(graph)
@@ -304,7 +305,7 @@ def is_linearizable(run: Run, graph: Graph) -> Any:
     return walked == graph.sizes[NODES]
 
 
-@compiled
+@called_by_kernels
 def release(run: Run, graph: Graph, node: Any, ready: Any) -> Any:
     """Walks a node: nodes that waited only for it are put into `queue`; returns its new length."""
     graph.waits[node] = NONE
@@ -321,7 +322,7 @@ def release(run: Run, graph: Graph, node: Any, ready: Any) -> Any:
     return ready
 
 
-@compiled
+@called_by_kernels
 def _wait_less(graph: Graph, node: Any, ready: Any) -> Any:
     graph.waits[node] -= 1
     if not graph.waits[node]:

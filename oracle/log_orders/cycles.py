@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crownless.model_check.native.compiled import compiled
+from crownless.model_check.native.compiled import called_by_kernels
 from crownless.oracle.logs.layout import EVENTS, LINES, NONE, Run
 
 from .constraints import EDGES, NODES, TRIES, Graph
@@ -11,7 +11,7 @@ from .constraints import EDGES, NODES, TRIES, Graph
 _NOT_REACHED = -2
 
 
-@compiled
+@called_by_kernels
 def short_cycle(run: Run, graph: Graph) -> Any:
     """Puts the nodes of a short cycle into `shortest`; returns how many. The last leads to the first by an edge.
 
@@ -54,7 +54,7 @@ def short_cycle(run: Run, graph: Graph) -> Any:
     return best
 
 
-@compiled
+@called_by_kernels
 def earlier(run: Run, graph: Graph, node: Any) -> Any:
     """A node that must come before this one, and was not walked either."""
     for k in range(graph.first_in[node], graph.first_in[node + 1]):
@@ -68,7 +68,7 @@ def earlier(run: Run, graph: Graph, node: Any) -> Any:
     return node - 1
 
 
-@compiled
+@called_by_kernels
 def path(run: Run, graph: Graph, source: Any, target: Any, edges: Any, unwalked: Any) -> Any:
     """Puts the nodes of a shortest path from one node to another into `path`; returns how many, or NONE.
 
@@ -110,13 +110,13 @@ def path(run: Run, graph: Graph, source: Any, target: Any, edges: Any, unwalked:
     return length
 
 
-@compiled
+@called_by_kernels
 def _reverse(nodes: Any, length: Any) -> Any:
     for k in range(length // 2):
         nodes[k], nodes[length - 1 - k] = nodes[length - 1 - k], nodes[k]
 
 
-@compiled
+@called_by_kernels
 def _reach(graph: Graph, node: Any, following: Any, unwalked: Any, past: Any) -> Any:
     if graph.came_from[following] == _NOT_REACHED and not (unwalked and graph.waits[following] == NONE):
         graph.came_from[following] = node

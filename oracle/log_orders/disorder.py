@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.model_check.native.compiled import compiled
+from crownless.model_check.native.compiled import called_by_kernels, compiled
 from crownless.oracle.logs.layout import COPIES, EVENTS, LINES, NONE, Numbers, Run
 
 from .overtaking import NOTHING_MISSING, Channels, keep_time, learn, place_of_send, put_on_channel
@@ -82,7 +82,7 @@ def measure(run: Run, by: Channels, marked: Marks, figures: Any) -> Any:
     return True
 
 
-@compiled
+@called_by_kernels
 def _count(of_line: Any, order: Any, overtaken: Any, now: Any) -> Any:
     if overtaken:
         of_line[order + _OUT_OF_ORDER] += 1
@@ -90,7 +90,7 @@ def _count(of_line: Any, order: Any, overtaken: Any, now: Any) -> Any:
         of_line[order + _TOTAL] += now - overtaken
 
 
-@compiled
+@called_by_kernels
 def _mark_by_fifo(run: Run, by: Channels, marked: Marks, channel: Any, place: Any, now: Any) -> Any:
     """Marks the copies of a channel that were sent before that place."""
     copy = marked.first[channel]
@@ -100,7 +100,7 @@ def _mark_by_fifo(run: Run, by: Channels, marked: Marks, channel: Any, place: An
     marked.first[channel] = copy
 
 
-@compiled
+@called_by_kernels
 def _mark_by_causal(run: Run, by: Channels, marked: Marks, own: Any, stamp: Any, n: Any, now: Any) -> Any:
     """Marks the copies to a process that were sent within the time of a message."""
     for sender in range(n):

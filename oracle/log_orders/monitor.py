@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.model_check.native.compiled import compiled
+from crownless.model_check.native.compiled import called_by_kernels, compiled
 from crownless.oracle.logs.layout import (
     COPIES,
     EVENTS,
@@ -192,7 +192,7 @@ def _decide_runs(number: Any, end: Any, rows: Rows, loops: Loops, pending: Any, 
     return end
 
 
-@compiled
+@called_by_kernels
 def _overtakings(loops: Loops) -> Any:
     """Searches the laid-out run for violations of FIFO and causal order; False if there is no room for it."""
     for k in range(len(loops.found)):
@@ -235,7 +235,7 @@ def decide(loops: Loops, pending: Any, unicasts: Any, asked: Any, outcome: Any) 
             outcome[N_N] = KEPT if one_queue == 1 else BROKEN if one_queue == 0 else UNDECIDED
 
 
-@compiled
+@called_by_kernels
 def _keeps(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
     """True if the run keeps mailbox, one-n or synchronous order, given that it keeps the orders that these imply."""
     constrain(run, graph, order, pending)
@@ -321,7 +321,7 @@ def mark(order: Any, at: Any, loops: Loops, pending: Any) -> Any:
             return
 
 
-@compiled
+@called_by_kernels
 def _mark_chain(run: Run, graph: Graph, overtaken: Any, overtaking: Any) -> Any:
     """Marks the messages of a shortest chain from the send of one copy to that of another."""
     begin(run, graph, False)
@@ -332,7 +332,7 @@ def _mark_chain(run: Run, graph: Graph, overtaken: Any, overtaking: Any) -> Any:
         graph.shows[run.message[graph.path[k]]] = True
 
 
-@compiled
+@called_by_kernels
 def _mark_cycle(run: Run, graph: Graph) -> Any:
     """Marks the messages of a short cycle, and those on which its derived constraints rest."""
     for edge in range(graph.sizes[EDGES]):
@@ -349,7 +349,7 @@ def _mark_cycle(run: Run, graph: Graph) -> Any:
                 _mark_step(run, graph, graph.path[k], following, edge)
 
 
-@compiled
+@called_by_kernels
 def _mark_step(run: Run, graph: Graph, node: Any, following: Any, edges: Any) -> Any:
     """Marks the message of a node, and the earliest constraint by which it leads to the next."""
     if message_at(run, graph, node) != NONE:

@@ -18,14 +18,14 @@ queue takes one walk.
 
 from typing import Any
 
-from crownless.model_check.native.compiled import compiled
+from crownless.model_check.native.compiled import called_by_kernels
 from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, Run
 
 from .constraints import EDGES, NODES, Graph, count_waits, force, message_at, release, sort_edges
 from .cycles import earlier
 
 
-@compiled
+@called_by_kernels
 def is_one_queue(run: Run, graph: Graph) -> Any:
     """1 if the constraints allow one queue, 0 if not, NONE if there is no room for more constraints."""
     for m in range(run.sizes[MESSAGES]):
@@ -45,7 +45,7 @@ def is_one_queue(run: Run, graph: Graph) -> Any:
             return NONE
 
 
-@compiled
+@called_by_kernels
 def _walk(run: Run, graph: Graph) -> Any:
     """One walk, which adds the constraints that it finds; False if some nodes wait for each other."""
     events, nodes = run.sizes[EVENTS], graph.sizes[NODES]
@@ -103,7 +103,7 @@ def _walk(run: Run, graph: Graph) -> Any:
         walked += 1
 
 
-@compiled
+@called_by_kernels
 def _receive(run: Run, graph: Graph, m: Any) -> Any:
     """Walks a receive of the message that can be walked; returns the number of nodes that can be walked then."""
     copy = run.first_copy[m]
@@ -114,7 +114,7 @@ def _receive(run: Run, graph: Graph, m: Any) -> Any:
     return release(run, graph, graph.receive[copy], 0)
 
 
-@compiled
+@called_by_kernels
 def _push(graph: Graph, m: Any, size: Any) -> Any:
     k = size
     while k:
@@ -127,7 +127,7 @@ def _push(graph: Graph, m: Any, size: Any) -> Any:
     return size + 1
 
 
-@compiled
+@called_by_kernels
 def _pop(graph: Graph, size: Any) -> Any:
     """Takes the first message off the heap."""
     size -= 1

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.model_check.native.compiled import compiled
+from crownless.model_check.native.compiled import called_by_kernels, compiled
 from crownless.oracle.logs.layout import EVENTS, LINES, NONE, Numbers, Run, zeros
 
 #: Greater than the place of any event.
@@ -95,7 +95,7 @@ def overtakings(run: Run, by: Channels, fed: Any, found: Any) -> Any:
     return True
 
 
-@compiled
+@called_by_kernels
 def keep_time(run: Run, by: Channels, p: Any, m: Any) -> Any:
     """Keeps the time of a process as that of the message it sends; False if there is no room for it."""
     n = run.sizes[LINES]
@@ -115,7 +115,7 @@ def keep_time(run: Run, by: Channels, p: Any, m: Any) -> Any:
     return True
 
 
-@compiled
+@called_by_kernels
 def learn(run: Run, by: Channels, p: Any, m: Any) -> Any:
     """Adds the sender's knowledge, and the send, to that of the delivering process. True if some first missing copy to
     the process was sent within the message's time.
@@ -137,7 +137,7 @@ def learn(run: Run, by: Channels, p: Any, m: Any) -> Any:
     return overtakes
 
 
-@compiled
+@called_by_kernels
 def _deliver(run: Run, by: Channels, copy: Any, channel: Any) -> Any:
     """Takes a copy from its channel."""
     by.delivered[copy] = True
@@ -148,14 +148,14 @@ def _deliver(run: Run, by: Channels, copy: Any, channel: Any) -> Any:
         by.place[channel] = NOTHING_MISSING if copy == NONE else place_of_send(run, copy)
 
 
-@compiled
+@called_by_kernels
 def place_of_send(run: Run, copy: Any) -> Any:
     """The place of a copy's send on its line."""
     send = run.send[run.of_copy[copy]]
     return send - run.begin[run.line[send]]
 
 
-@compiled
+@called_by_kernels
 def put_on_channel(by: Channels, copy: Any, channel: Any, place: Any) -> Any:
     """Puts a copy sent at that place behind all others on its channel."""
     by.following[copy], by.delivered[copy] = NONE, False

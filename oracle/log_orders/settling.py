@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from crownless.model_check.native.compiled import compiled
+from crownless.model_check.native.compiled import called_by_kernels, compiled
 from crownless.oracle.logs.layout import DELIVER, EVENTS, NONE, SEND, Run
 
 from .constraints import Graph, count_waits, is_received, release, sort_edges
@@ -93,7 +93,7 @@ def settle_before_all_others(run: Run, graph: Graph, settled: Any) -> Any:
                 count = _unsettle(graph, settled, run.deliver[copy], count)
 
 
-@compiled
+@called_by_kernels
 def _unsettle(graph: Graph, settled: Any, e: Any, count: Any) -> Any:
     if settled[e]:
         settled[e] = False

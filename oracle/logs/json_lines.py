@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crownless.model_check.native.compiled import compiled
+from crownless.model_check.native.compiled import called_by_kernels, compiled
 from crownless.runtime.ending import look
 
 from .columns import our_columns, plain_table, table_of_rows
@@ -192,14 +192,14 @@ def _read(lines: Any, keys: Any, first_key: Any, index: Any, offsets: Any, lette
     return row
 
 
-@compiled
+@called_by_kernels
 def _past_space(lines: Any, at: Any) -> Any:
     while lines[at] == SPACE or lines[at] == TAB or lines[at] == RETURN:
         at += 1
     return at
 
 
-@compiled
+@called_by_kernels
 def _past_text(lines: Any, at: Any) -> Any:
     """The closing quote of the text that begins here; NONE if missing, or if a character is not plain."""
     while lines[at] != QUOTE:
@@ -209,7 +209,7 @@ def _past_text(lines: Any, at: Any) -> Any:
     return at
 
 
-@compiled
+@called_by_kernels
 def _column(lines: Any, begin: Any, past: Any, keys: Any, first_key: Any, before: Any) -> Any:
     """The column of that name, or NONE; the one after the column `before` is tried first."""
     columns = len(first_key) - 1
@@ -224,7 +224,7 @@ def _column(lines: Any, begin: Any, past: Any, keys: Any, first_key: Any, before
     return NONE
 
 
-@compiled
+@called_by_kernels
 def _past_value(lines: Any, at: Any, column: Any) -> Any:
     """The end of the value that begins here; NONE if it is not plain, or not of the column's type."""
     if lines[at] == N:
@@ -248,14 +248,14 @@ def _past_value(lines: Any, at: Any, column: Any) -> Any:
     return past
 
 
-@compiled
+@called_by_kernels
 def _past_digits(lines: Any, at: Any) -> Any:
     while lines[at] >= ZERO and lines[at] <= NINE:
         at += 1
     return at
 
 
-@compiled
+@called_by_kernels
 def _number(lines: Any, at: Any, past: Any) -> Any:
     """The whole number at that place; 0 for null."""
     number, is_negative = np.int64(0), lines[at] == MINUS

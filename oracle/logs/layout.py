@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.model_check.native.compiled import compiled
+from crownless.model_check.native.compiled import called_by_kernels, compiled
 
 Numbers = np.ndarray[Any, Any]
 
@@ -198,7 +198,7 @@ def lay_out(number: Any, rows: Any, run: Any, names: Any) -> Any:
     return _number_messages(start, end, rows, run, names) and _in_some_order(start, end, run)
 
 
-@compiled
+@called_by_kernels
 def _number_lines(start: Any, end: Any, rows: Any, run: Any, names: Any) -> Any:
     """Numbers the processes, those without events last, and counts the rows of each; NONE if a row is not an event."""
     n, number = 0, run.sizes[LAID_OUT]
@@ -229,7 +229,7 @@ def _number_lines(start: Any, end: Any, rows: Any, run: Any, names: Any) -> Any:
     return n
 
 
-@compiled
+@called_by_kernels
 def _place_rows(start: Any, end: Any, n: Any, rows: Any, run: Any, names: Any) -> Any:
     """Puts each row in its place; False if there is a gap, or two rows in one place."""
     least = rows.place[start]
@@ -263,7 +263,7 @@ def _place_rows(start: Any, end: Any, n: Any, rows: Any, run: Any, names: Any) -
     return True
 
 
-@compiled
+@called_by_kernels
 def _number_messages(start: Any, end: Any, rows: Any, run: Any, names: Any) -> Any:
     """Numbers the messages in the order of the log; False if the rows of a message are inconsistent."""
     m, c, number = 0, 0, run.sizes[LAID_OUT]
@@ -307,7 +307,7 @@ def _number_messages(start: Any, end: Any, rows: Any, run: Any, names: Any) -> A
     return True
 
 
-@compiled
+@called_by_kernels
 def _in_some_order(start: Any, end: Any, run: Any) -> Any:
     """Finds an order that happened-before allows; False if there is none."""
     for p in range(run.sizes[LINES]):
@@ -330,7 +330,7 @@ def _in_some_order(start: Any, end: Any, run: Any) -> Any:
     return True
 
 
-@compiled
+@called_by_kernels
 def _by_walking(run: Any) -> Any:
     """Walks along all lines, each deliver after its send."""
     n = run.sizes[LINES]

@@ -13,7 +13,6 @@ from native_engine_setup import monitors_for
 
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free
-from crownless.model_check.native import kernels
 from crownless.model_check.native.monitor_states import (
     MonitorStates,
     PlainMonitorStates,
@@ -59,17 +58,19 @@ class Both:
             if not code:  # nothing to observe
                 values.append(monitor_state << 16)
                 continue
-            if kernels.look_up(part.steps.table, monitor_state, code) < 0:
-                part.fill(np.array([monitor_state << 32 | code], np.uint64))
-            values.append(int(kernels.look_up(part.steps.table, monitor_state, code)))
+            key = np.array([monitor_state << 32 | code], np.uint64)
+            if part.steps.values(key) < 0:
+                part.fill(key)
+            values.append(part.steps.values(key).item())
         assert values[0] & 0xFFFF == values[1] & 0xFFFF
         return self.check((values[0] >> 16, values[1] >> 16))
 
     def rename(self, pair: tuple[int, int], by: int) -> tuple[int, int]:
         after = []
         for part, monitor_state in zip(self.parts, pair, strict=True):
-            part.rename(np.array([monitor_state << 32 | by], np.uint64), self.renamings)
-            after.append(int(kernels.look_up(part.renamed.table, monitor_state, by)))
+            key = np.array([monitor_state << 32 | by], np.uint64)
+            part.rename(key, self.renamings)
+            after.append(part.renamed.values(key).item())
         return self.check((after[0], after[1]))
 
 

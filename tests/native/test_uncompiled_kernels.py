@@ -1,4 +1,6 @@
-"""The native engine where Numba compiles nothing: the kernels as plain Python, with the same answers."""
+"""The native engine and the monitor of logs where Numba compiles nothing: the kernels as plain Python, with the same
+answers.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,8 @@ from typing import Any
 from native_engine_setup import question, reported, same_verdicts, small_rounds
 
 FOLDERS = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "helpers")]
+
+ENVIRONMENT = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
 
 #: Compares the engines on the checks of this file.
 UNCOMPILED = """
@@ -56,7 +60,13 @@ def _difference(facts: dict[str, Any]) -> dict[str, str]:
 
 def test_the_kernels_as_plain_python_agree_with_the_plain_explorer() -> None:
     command = [sys.executable, "-W", "error", "-c", UNCOMPILED, *FOLDERS]
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
     assert [line for line in done.stderr.splitlines() if "still searching…" not in line] == []
     assert json.loads(done.stdout) == {name: {} for name in CHECKS}
+
+
+def test_the_monitor_of_logs_as_plain_python_agrees_with_the_spec() -> None:
+    test = Path(__file__).parents[1] / "logs/test_streaming_monitor.py::test_small_computations[lost]"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
+    assert done.returncode == 0, done.stdout
