@@ -198,7 +198,9 @@ def stand_in(name: str) -> dict[str, Any]:
 
 
 NAMES = sorted(folder.parent.name for folder in STAND_INS.glob("*/stand_in.toml"))
-QUICK = {name for name in NAMES if set(stand_in(name).get("needs", [])) <= {"python3"}}
+QUICK = {
+    name for name in NAMES if set(stand_in(name).get("needs", [])) <= {"python3"} and "thorough" not in stand_in(name)
+}
 
 
 @pytest.mark.parametrize(
