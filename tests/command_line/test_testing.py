@@ -48,8 +48,8 @@ def failure(subject: Any, **options: Any) -> str:
     return str(error.value)
 
 
-TestNumberedKeepsFifoOrder = stateful(Numbers, order="fifo").TestCase
-TestRstKeepsCausalOrder = stateful(Rst).TestCase
+TestNumberedKeepsFifoOrder = stateful(Numbers, order="fifo", walks=100).TestCase
+TestRstKeepsCausalOrder = stateful(Rst, walks=100).TestCase
 TestNumberedKeepsFifoOrder.settings = TestRstKeepsCausalOrder.settings = QUICK
 
 
@@ -173,12 +173,12 @@ def test_what_goes_wrong_in_a_node_is_reported_with_its_place_and_the_run(
 @pytest.mark.thorough
 def test_a_message_that_is_never_delivered_is_reported_unless_that_is_allowed() -> None:
     assert "never delivered: m2 at P2" in failure(Drops, order="fifo")
-    run_state_machine_as_test(stateful(Drops, order="fifo", delivers_all=False), settings=QUICK)
+    run_state_machine_as_test(stateful(Drops, order="fifo", delivers_all=False, walks=100), settings=QUICK)
 
 
 @pytest.mark.thorough
 def test_a_protocol_is_held_to_what_it_promises_over_the_channel_it_needs() -> None:
-    stateful(FifoSequence).TestCase("runTest").runTest()
+    stateful(FifoSequence, walks=100).TestCase("runTest").runTest()
     assert stateful(FifoSequence).__name__ == "FifoSequenceKeepsFifo"
 
 
@@ -188,9 +188,9 @@ class NumbersPromisesMore(Numbers):
 
 @pytest.mark.thorough
 def test_nodes_are_held_to_the_order_that_is_named_alone() -> None:
-    stateful(NumbersPromisesMore, order="fifo", delivers_all=False).TestCase("runTest").runTest()
+    stateful(NumbersPromisesMore, order="fifo", delivers_all=False, walks=100).TestCase("runTest").runTest()
     with pytest.raises(AssertionError, match="causal: broken"):
-        stateful(NumbersPromisesMore, delivers_all=False).TestCase("runTest").runTest()
+        stateful(NumbersPromisesMore, delivers_all=False, walks=100).TestCase("runTest").runTest()
 
 
 class Deaf:

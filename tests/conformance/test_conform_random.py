@@ -137,6 +137,7 @@ class AnswersTheSecond(Relay):
             self.transmit(source, packet)
 
 
+@pytest.mark.thorough
 def test_a_run_without_end_is_not_drawn(crownless: Crownless) -> None:
     node = f"{__file__}:AnswersTheSecond"
     answer = crownless("conform", node, "-n", "2", "-m", "2", "--random", "3", "--replies", "0")

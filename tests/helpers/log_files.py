@@ -94,13 +94,15 @@ def content_of(rows: Sequence[Row], suffix: str) -> bytes:
         return bytes(sink.getvalue().to_pybytes())
     if form == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "surrogatepass")
-    names = list(dict.fromkeys((*COLUMNS, *(name for row in rows for name in row))))
-    cells = [{name: row.get(name) for name in names if any(name in row for row in rows)} for row in rows]
+    found = dict.fromkeys(name for row in rows for name in row)
+    names = [*(name for name in COLUMNS if name in found), *(name for name in found if name not in COLUMNS)]
+    cells = [{name: row.get(name) for name in names} for row in rows]
+    lists = any(isinstance(row.get("peer"), list) for row in rows)
     for row in cells:
         peer = row.get("peer")
         if form in ("csv", "tsv"):
             row["peer"] = ";".join(peer) if isinstance(peer, list) else peer
-        elif any(isinstance(row.get("peer"), list) for row in rows):
+        elif lists:
             row["peer"] = [peer] if isinstance(peer, str) else peer
     table, sink = pa.Table.from_pylist(cells), pa.BufferOutputStream()
     if form in ("csv", "tsv"):

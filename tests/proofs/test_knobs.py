@@ -244,6 +244,7 @@ def test_growing_bounds() -> None:
     assert growing((1, 1)) == [(1, 1)]
 
 
+@pytest.mark.thorough
 def test_increment_before_sending_is_found_to_be_the_same_protocol(of_rst: KnobMap) -> None:
     """[Kup] Discussion: the form of [MF] §2 is right, and any step towards it alone is wrong."""
     before = named(of_rst, f"{BEFORE}, receiver counts: no")
@@ -256,6 +257,7 @@ def test_increment_before_sending_is_found_to_be_the_same_protocol(of_rst: KnobM
         assert named(of_rst, name).outcome == "violated"
 
 
+@pytest.mark.thorough
 def test_sent_alone_is_found_right_and_only_with_the_receivers_increment(of_rst: KnobMap) -> None:
     assert named(of_rst, "delivered: the own column of SENT").proved
     assert named(of_rst, "receiver counts: no").proved
@@ -265,6 +267,7 @@ def test_sent_alone_is_found_right_and_only_with_the_receivers_increment(of_rst:
     }
 
 
+@pytest.mark.thorough
 def test_nothing_is_proved_and_refuted(of_rst: KnobMap) -> None:
     proved = [each for each in of_rst.right if each.proved]
     assert len(proved) > 5
@@ -274,6 +277,7 @@ def test_nothing_is_proved_and_refuted(of_rst: KnobMap) -> None:
     assert [each.combination for each in planted.contradictions] == [proved[0].combination]
 
 
+@pytest.mark.thorough
 def test_the_row_and_the_column_are_refuted_only_among_four() -> None:
     both = "the sender's row and the receiver's column"
     alternatives = {name: RstByKnobs.knobs["attached"][name] for name in ("SENT", both)}
@@ -335,5 +339,6 @@ def test_what_waits_longer_behaves_otherwise() -> None:
 
 def test_bundled_protocols_are_taken_apart() -> None:
     assert class_with_knobs("rst") is RstByKnobs
-    assert json.dumps(cr.knobs(few("merged"), 2, 2).json())
-    assert drawing.in_svg(cr.knobs(few("merged"), 2, 2)).startswith("<svg")
+    found = cr.knobs(few("merged"), 2, 2)
+    assert json.dumps(found.json())
+    assert drawing.in_svg(found).startswith("<svg")
