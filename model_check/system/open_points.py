@@ -13,8 +13,9 @@ the same process. `FifoAndCausal` watches both in less room, where no message is
 
 A message is *open* from when it is handed over until nothing of it is to come. Only points of open messages, and what
 these come before, can ever come after something new. So it suffices to know the open points before each open point, and
-before the last event of each process. Of n-n order, where constraints have others for consequences, and of FIFO and
-causal order messages that are no longer open are known, too, as long as an open point is before them.
+before the last event of each process. Of FIFO and causal order messages that are no longer open are known, too, as long
+as an open point is before them; of n-n order, where constraints have others for consequences, as long as a point of a
+message that must be known is before them.
 
 A monitor state is a row of numbers; this code runs on lists, and compiled on arrays (`native.point_kernels`):
 
@@ -250,27 +251,42 @@ def mirror(row: Any, i: int, point: int, send: int, first: Any) -> bool:
 
 
 def forget(row: Any, length: int, n: int, order: int, first: Any) -> int:
-    """Forgets the messages with no open point in or before them. Returns the length of the row."""
-    points, point = 0, 0
-    for i in range(row[0]):
-        count = points_of(row[1 + 2 * i], order, first)
-        if order <= CAUSAL:
-            points |= (row[2 + 2 * i] & 1) << point  # only a send to come can still be after something new
-        elif row[2 + 2 * i]:
-            points |= (1 << count) - 1 << point
-        point += count
-    i = row[0]
+    """Forgets the messages that nothing new can come before. Returns the length of the row."""
+    points, i, point = unsettled(row, n, order, first), row[0], length - 1 - 2 * row[0] - 2 * n
     while i:
         i -= 1
         count = points_of(row[1 + 2 * i], order, first)
         point -= count
-        settled = not row[2 + 2 * i]
-        for k in range(count):
-            settled &= not row[1 + 2 * row[0] + n + point + k] & points
-        if settled:
+        if not row[2 + 2 * i] and not has_before(row, n, point, count, points):
             length = end(row, length, n, order, i, point, first)
             points = points & (1 << point) - 1 | points >> point + count << point
     return length
+
+
+def unsettled(row: Any, n: int, order: int, first: Any) -> int:
+    """The open points. Of n-n order also the points of a message that has any of these before it: what comes before its
+    receives comes before its send, and so before what that is before.
+    """
+    points, more = 0, True
+    while more:
+        more, point = False, 0
+        for i in range(row[0]):
+            count = points_of(row[1 + 2 * i], order, first)
+            if order <= CAUSAL:
+                points |= (row[2 + 2 * i] & 1) << point  # only a send to come can still be after something new
+            elif not points >> point & 1 and (row[2 + 2 * i] or has_before(row, n, point, count, points)):
+                points |= (1 << count) - 1 << point
+                more = True
+            point += count
+    return points
+
+
+def has_before(row: Any, n: int, point: int, count: int, points: int) -> bool:
+    """True if any of these points is before one of the `count` points from `point` on."""
+    found: bool = False
+    for k in range(count):
+        found |= row[1 + 2 * row[0] + n + point + k] & points != 0
+    return found
 
 
 def rename(
@@ -333,6 +349,8 @@ COMPILED = (
     follow,
     violates,
     close,
+    has_before,
+    unsettled,
     forget,
     happen,
     renamed_point,

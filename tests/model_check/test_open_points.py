@@ -96,6 +96,19 @@ def test_open_points_report_what_the_spec_finds_broken_in_long_runs(order: str) 
                 break
 
 
+def test_what_comes_before_a_forgotten_message_is_not_lost() -> None:
+    """Of c nothing is to come once a is received, but b, which may yet come after w, is sent before a is received."""
+    among = {"a": (0, 1), "b": (1, 0), "c": (2, 0), "d": (2, 3), "z": (3, 2), "w": (2, 0)}
+    messages = {name: Message(name, sender, (receiver,)) for name, (sender, receiver) in among.items()}
+    steps = ("a", "b", "c", "+c", "+a", "d", "+d", "z", "+z", "w", "+w")
+    happened = [(delivers if step[0] == "+" else sends)(messages[step[-1]]) for step in steps]
+    reported = list(reported_by(OpenPoints(4, "n-n"), happened))
+    assert reported == [set()] * 10 + [{"n-n"}]
+    assert decide(computation_of(4, happened), "one-n", "pending").kept
+    assert not decide(computation_of(4, happened), "n-n", "pending").kept
+    assert decide(computation_of(4, happened[:-1]), "n-n", "pending").kept
+
+
 @pytest.mark.parametrize("order", open_points.ORDERS)
 @given(sequences(early=True), st.randoms())
 def test_the_open_points_do_not_depend_on_the_order_of_events_at_different_processes(
