@@ -14,8 +14,8 @@ the same process. `FifoAndCausal` watches both in less room, where no message is
 A message is *open* from when it is handed over until nothing of it is to come. Only points of open messages, and what
 these come before, can ever come after something new. So it suffices to know the open points before each open point, and
 before the last event of each process. Of FIFO and causal order messages that are no longer open are known, too, as long
-as an open point is before them; of n-n order, where a constraint on receives is one on sends, too, as long as a point of
-an open message is before them, or of another message that is known for this reason.
+as an open point is before them; of n-n order, where a constraint on receives is one on sends, too, as long as a point
+of an open message is before them, or of another message that is known for this reason.
 
 A monitor state is a row of numbers; this code runs on lists, and compiled on arrays (`native.point_kernels`):
 
@@ -265,7 +265,7 @@ def forget(row: Any, length: int, n: int, order: int, first: Any) -> int:
 
 def unsettled(row: Any, n: int, order: int, first: Any) -> int:
     """The open points; of n-n order also the points of each message that has any of these before it, and so on: a
-    constraint on its receives is one on its send, too, so that something new may come before whatever its send is before.
+    constraint on its receives is one on its send, too, so that something new may come before what its send is before.
     """
     points, more = 0, True
     while more:

@@ -97,8 +97,8 @@ def test_open_points_report_what_the_spec_finds_broken_in_long_runs(order: str) 
 
 
 def test_what_comes_before_a_forgotten_message_is_not_lost() -> None:
-    """Once a is received, c is closed, and only a, which is closed as well, is before it; but b, whose receive is to come
-    and may yet come after that of w, was sent before a was received.
+    """Once a is received, c is closed, and only a, which is closed as well, is before it; but b, whose receive is to
+    come and may yet come after that of w, was sent before a was received.
     """
     among = {"a": (0, 1), "b": (1, 0), "c": (2, 0), "d": (2, 3), "z": (3, 2), "w": (2, 0)}
     messages = {name: Message(name, sender, (receiver,)) for name, (sender, receiver) in among.items()}

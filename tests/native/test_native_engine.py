@@ -182,7 +182,11 @@ OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("protocol", "n", "m", "facts"), OTHERS, ids=lambda value: str(value))
+@pytest.mark.parametrize(
+    ("protocol", "n", "m", "facts"),
+    [*OTHERS, *(pytest.param("unordered", 4, 4, {"orders": (o,)}, marks=pytest.mark.thorough) for o in ORDERS)],
+    ids=lambda value: str(value),
+)
 def test_other_orders_clocks_sends_and_parameters(protocol: str, n: int, m: int, facts: Mapping[str, Any]) -> None:
     assert agree(question(protocol, n, m, **facts), [(2, True)])
 
