@@ -105,7 +105,7 @@ def test_what_comes_before_a_forgotten_message_is_not_lost() -> None:
     steps = ("a", "b", "c", "+c", "+a", "d", "+d", "z", "+z", "w", "+w")
     happened = [(delivers if step[0] == "+" else sends)(messages[step[-1]]) for step in steps]
     reported = list(reported_by(OpenPoints(4, "n-n"), happened))
-    assert reported == [set()] * 10 + [{"n-n"}]
+    assert reported == [frozenset()] * 10 + [{"n-n"}]
     assert decide(computation_of(4, happened), "one-n", "pending").kept
     assert not decide(computation_of(4, happened), "n-n", "pending").kept
     assert decide(computation_of(4, happened[:-1]), "n-n", "pending").kept
