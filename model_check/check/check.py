@@ -24,7 +24,7 @@ from crownless.model_check.search.shortest import shortest_run
 from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, Property
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
-from crownless.runtime.ending import Limits, Stopped, looking, states_are_reached, stoppable, watching
+from crownless.runtime.ending import Limits, Stopped, looking, state_limit_reached, stoppable, watching
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY
 from crownless.runtime.printable import listed, printable_name, shown, some
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 FIRST_TRY_STATES = 10_000
 #: Up to this number of states, searching all of them again for a run to show is as fast as leaving most out.
 FEW_STATES = 20_000
+#: The bytes of memory with which the native engine gets further than the plain explorer.
+NATIVE_NEEDS = 160 << 20
 
 #: Seconds after which a search reports a violation before its end.
 REPORTED_AFTER = 1.0
@@ -80,12 +82,14 @@ def run_check(
     """
     resolved = check.resolve() if isinstance(check, Check) else check
     chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
+    named = engine or chosen.reductions or workers or checkpoint or resume
+    if chosen.name == "native" and not named and limits is not None and (limits.memory or NATIVE_NEEDS) < NATIVE_NEEDS:
+        chosen = Engine("plain", because=f"the native engine needs {NATIVE_NEEDS >> 20} MiB")
     if chosen.name == "spark" and elsewhere is None:
         raise BadInput("the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`")
     search = Search(resolved, limits or Limits(), progress, elsewhere, report, first=first)
     if on_violation is not None:
         search.report_early(on_violation)
-    named = engine or chosen.reductions or workers or checkpoint or resume
     with watching():
         if chosen.name == "native" and not named:
             found = search.first_try()
@@ -134,7 +138,7 @@ def _saving(
     if checkpoint is not None and resume is not None:
         option, why = "--checkpoint", "a resumed search is saved further in the directory of --resume"
     elif engine.name == "plain":
-        why = f"the plain explorer does not save itself{engine.because and ': '}{engine.because}"
+        why = f"the plain explorer cannot save its search{engine.because and ': '}{engine.because}"
     elif check.monitors or check.chosen:
         why = f"a check with {'monitors' if check.monitors else 'a choice of properties'} of its own cannot be saved"
     if why is not None:
@@ -205,7 +209,7 @@ class Search:
         bounded = given.states is None or given.states > most
         tried = replace(given, states=most) if bounded else given
         found = explore(self.system, self.check.properties, tried, self.progress, first=self.first)
-        if not bounded or found.stopped != states_are_reached(most):
+        if not bounded or found.stopped != state_limit_reached(most):
             return found
         self.earlier = found
         if self.progress is not None:
@@ -267,7 +271,8 @@ class Search:
         results = tuple(self.result(found, lassos, known, run_to) for known in self.check.properties)
         if self.first:
             results = _shortest_violations(results, found.broken)
-        return CheckResult(self.check, found, results, self.seconds_before + self.clock() - self._started, self.engine)
+        seconds = self.seconds_before + self.clock() - self._started
+        return CheckResult(self.check, found, results, seconds, self.engine, seconds_before=self.seconds_before)
 
     def lassos(self, found: Exploration) -> Lassos | str | None:
         """The second search, for lassos: its findings, or why it was given up; None if not needed."""

@@ -108,6 +108,8 @@ class CheckResult(Drawn):
     engine: Engine
     #: The directory where it is saved, if it ended early and can be resumed.
     saved: Path | None = field(default=None)
+    #: How many of the seconds went before it was resumed.
+    seconds_before: float = 0.0
 
     def __bool__(self) -> bool:
         if self.verdict == "unknown":

@@ -289,7 +289,7 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
         workload = Program(load_program(program) if isinstance(program, str) else program)
         if (n := len(workload.processes)) > MAX_PROCESSES:
             hint = f"give at most {MAX_PROCESSES}; 3 or 4 is a good start"
-            raise BadInput(f"program {workload.script.name} has {n} processes: more than this tool takes", hint=hint)
+            raise BadInput(f"program {workload.script.name} has {n} processes: more than crownless supports", hint=hint)
     several: str | None
     to_itself: str | None
     if workload is not None:
@@ -309,7 +309,7 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
                 raise BadInput(f"{option} {value}: nothing to explore", hint=f"give 1 to {most} {noun}")
             if value > most:
                 hint = f"give at most {most} {noun}; 3 or 4 is a good start"
-                raise BadInput(f"{option} {value}: more than this tool takes", hint=hint)
+                raise BadInput(f"{option} {value}: more than crownless supports", hint=hint)
         sends = kind.sends if check.sends is None else known_sends(check.sends)
         workload = free = Free(processes, messages, self_sends=check.self_sends, sends=sends)
         several, to_itself = ("" if free.sends != "unicast" else None), ("" if free.self_sends else None)

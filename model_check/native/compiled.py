@@ -109,10 +109,31 @@ def _ignore(array: Any, place: Any) -> None:
 #: ``fetch(array, place)`` prefetches that place of an array into the cache, to be read a little later.
 fetch: Any = _ignore if NOT_COMPILED else intrinsic(_fetch)
 
-_compiling = event.TimingListener()
+
+class _Compiling(event.Listener):
+    """Measures the time that Numba takes to compile."""
+
+    depth, since, seconds = 0, 0.0, 0.0
+
+    def on_start(self, event: event.Event) -> None:
+        if self.depth == 0:
+            self.since = time.monotonic()
+        self.depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self.seconds += time.monotonic() - self.since
+
+    def so_far(self, now: float) -> float:
+        return self.seconds + (now - self.since if self.depth else 0.0)
+
+
+_compiling = _Compiling()
 event.register("numba:compile", _compiling)
 
 
 def searching_time() -> float:
-    """A clock in seconds that does not count what Numba took to compile; loading counts."""
-    return time.monotonic() - (_compiling.duration if _compiling.done else 0.0)
+    """A clock in seconds that stands still while Numba compiles; loading counts."""
+    now = time.monotonic()
+    return now - _compiling.so_far(now)

@@ -6,7 +6,7 @@ duplicated. A *row* is a node of the search: the numbers of its monitor state an
 of 32 bits each.
 
 Everything here reads tables that `tables`, `sites` and `monitor_states` fill when an entry is missed: a row that
-misses an entry is put aside whole, and expanded again once the entry is there.
+misses an entry is set aside whole, and expanded again once the entry is there.
 """
 
 # The types of numbers here are Numba's, which mypy does not know.

@@ -17,7 +17,7 @@ from crownless.model_check.search.engines import NATIVE_CHANNELS, Engine, Symmet
 from crownless.model_check.system import properties
 from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
 from crownless.model_check.system.system import CRASHED
-from crownless.runtime.ending import Limits, Stopped, states_are_reached
+from crownless.runtime.ending import Limits, Stopped, state_limit_reached
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY, collector_off
 
@@ -373,7 +373,7 @@ class LevelSearch:
         if self.progress is not None:
             self.progress(result, self.level)
         if limits.states is not None and result.states > limits.states:
-            result.stopped = states_are_reached(limits.states)
+            result.stopped = state_limit_reached(limits.states)
         else:
             result.stopped = limits.reached(seconds)
         return result.stopped is not None

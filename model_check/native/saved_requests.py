@@ -81,7 +81,7 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> Iterable[str]:
         if before == after or (key == "program" and same_program):
             continue
         if key == "code":
-            yield "crownless, or the protocol, as its code was then, and it has changed"
+            yield "the code of crownless or of the protocol has changed since"
         elif key != "statements":
             yield f"{key} {_rendered(before)}, not {_rendered(after)}"
         elif then["program"] == now["program"]:

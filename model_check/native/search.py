@@ -25,6 +25,8 @@ from .workers import BLOCK, Worker
 
 #: The number of rounds aimed at in a level with enough rows: in each, Python computes entries missed before.
 ROUNDS = 12
+#: Rows read from a checkpoint are added so many at a time, for their copies take memory.
+ADDED_AT_ONCE = 1 << 16
 NO_TABLE = np.zeros(0, np.uint64)
 #: With fewer rows in a round, threads cost more than they save.
 MIN_ROWS_FOR_THREADS = 1 << 10
@@ -85,9 +87,11 @@ class NativeSearch(LevelSearch):
 
     def _add(self, rows: Any) -> None:
         """Adds rows to their owners' row sets."""
-        owners = self.owners_of(rows)
-        for owner, row_set in enumerate(self.next):
-            row_set.add(rows[owners == owner])
+        for begin in range(0, len(rows), ADDED_AT_ONCE):
+            some = rows[begin : begin + ADDED_AT_ONCE]
+            owners = self.owners_of(some)
+            for owner, row_set in enumerate(self.next):
+                row_set.add(some[owners == owner])
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from crownless.model_check.system.properties import (
     Property,
 )
 from crownless.model_check.system.system import MonitorState, Move, State, System
-from crownless.runtime.ending import Limits, look, states_are_reached, stoppable
+from crownless.runtime.ending import Limits, look, state_limit_reached, stoppable
 from crownless.runtime.memory import collector_off
 
 #: The number of nodes between two checks of the limits.
@@ -151,7 +151,7 @@ def _search(
                 known = first_monitor_state.setdefault(target, monitor_state_after)
                 if len(first_monitor_state) != states:
                     if limits.states is not None and result.states >= limits.states:
-                        result.stopped = states_are_reached(limits.states)
+                        result.stopped = state_limit_reached(limits.states)
                         return
                     new_states.add(target)
                     following.append((target, monitor_state_after, True))

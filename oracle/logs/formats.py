@@ -252,7 +252,8 @@ def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> No
         given = column in options.columns or (column == "index" and options.order_by is not None)
         for theirs in parts if given else ():
             if theirs.isascii() and theirs.isalnum() and f'"{theirs}"'.encode() not in content:
-                raise BadInput(f"no line has {theirs!r}", hint=f"say what is called '{column}' there", file=name)
+                meant = f"say what is called '{column}' there" if column in options.columns else "name another column"
+                raise BadInput(f"no line has {theirs!r}", hint=meant, file=name)
 
 
 class Numbering(NamedTuple):

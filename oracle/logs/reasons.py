@@ -127,9 +127,10 @@ def missing_columns(missing: Sequence[str], has: Sequence[str], used: Collection
     `used` are not among the suggestions.
     """
     *rest, last = [f"'{name}'" for name in missing]
-    options = []
-    for name in missing:
-        near = nearest(name, [one for one in has if one not in missing and one not in used])
+    options, free = [], [one for one in has if one not in missing and one not in used]
+    guesses = [nearest(name, free) for name in missing]
+    for name, guess in zip(missing, guesses, strict=True):
+        near = guess if guesses.count(guess) == 1 and (name != "index" or "index" in str(guess).casefold()) else None
         option = "--order-by " if name == "index" and near is None else f"--column {name}="
         options.append(option + ("THAT" if near is None else printable_name(near)))
     shown = ", ".join(f"'{printable_name(name)}'" for name in has[:MAX_NAMED]) or "no columns"

@@ -57,11 +57,11 @@ check rst -n 0
 check rst -n -1
     -n/--processes -1: nothing to explore; give 1 to 16 processes
 check rst -n 1000000000
-    -n/--processes 1000000000: more than this tool takes; give at most 16 processes; 3 or 4 is a good start
+    -n/--processes 1000000000: more than crownless supports; give at most 16 processes; 3 or 4 is a good start
 check rst -m 0
     -m/--messages 0: nothing to explore; give 1 to 64 messages
 check rst -m 1000000000
-    -m/--messages 1000000000: more than this tool takes; give at most 64 messages; 3 or 4 is a good start
+    -m/--messages 1000000000: more than crownless supports; give at most 64 messages; 3 or 4 is a good start
 check rst -n 1
     1 process has no other process to send to; use two processes or more, or --self-sends
 check rst --set k=4

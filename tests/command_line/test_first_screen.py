@@ -30,6 +30,7 @@ from crownless.model_check.check.request import Check
 from crownless.model_check.check.suite import SuiteRow, rows
 from crownless.model_check.search.engines import SymmetryCheck
 from crownless.model_check.system.exploration import Exploration
+from crownless.runtime import ending
 from crownless.runtime.ending import INTERRUPTED, Limits
 from crownless.spec.orders import WITH_TOTAL
 
@@ -159,18 +160,26 @@ def test_a_small_search_is_answered_by_the_plain_explorer_and_a_large_one_by_the
     assert large.exploration.states == 60_982
 
 
+def test_with_little_memory_the_plain_explorer_goes_on() -> None:
+    with patch.object(ending, "memory_in_use", return_value=0):
+        little = run_check(Check("buffer"), Limits(memory=checking.NATIVE_NEEDS - 1))
+        enough = run_check(Check("buffer"), Limits(memory=checking.NATIVE_NEEDS))
+    assert (little.engine.name, little.verdict, enough.engine.name) == ("plain", "holds", "native")
+    assert "plain explorer (the native engine needs 160 MiB)" in little.scope
+
+
 def test_limits_that_are_given_end_a_first_try_and_the_search_after_it() -> None:
     few_states = run_check(Check("buffer"), Limits(states=500))
-    assert (few_states.engine.name, few_states.exploration.stopped) == ("plain", "500 states are reached")
+    assert (few_states.engine.name, few_states.exploration.stopped) == ("plain", "state limit of 500 reached")
     as_many = run_check(Check("buffer"), Limits(states=checking.FIRST_TRY_STATES))
     assert (as_many.engine.name, as_many.exploration.stopped) == (
         "plain",
-        f"{checking.FIRST_TRY_STATES} states are reached",
+        f"state limit of {checking.FIRST_TRY_STATES:,} reached",
     )
     more = run_check(Check("buffer"), Limits(states=checking.FIRST_TRY_STATES + 1))
     assert (more.engine.name, more.exploration.stopped) == (
         "native",
-        f"{checking.FIRST_TRY_STATES + 1} states are reached",
+        f"state limit of {checking.FIRST_TRY_STATES + 1:,} reached",
     )
     with patch.object(checking, "FIRST_TRY_STATES", 5):
         grown = run_check(Check("rst", 2, 2))

@@ -87,7 +87,7 @@ def test_they_are_written_a_line_each(crownless: Crownless, tmp_path: Path) -> N
         (["--sends", "broadcst"], "did you mean 'broadcast'?"),
         (["--order", "fifo", "--sends", "broadcast"], "there are no vectors of fifo order with broadcast sends"),
         (["-n", "0"], "-n 0: not 1 to"),
-        (["--out", "/nonexistent/file"], "--out /nonexistent/file: its folder is not there"),
+        (["--out", "/nonexistent/file"], "--out /nonexistent/file: no such folder"),
     ],
 )
 def test_what_cannot_be_written_is_refused(crownless: Crownless, arguments: list[str], said: str) -> None:

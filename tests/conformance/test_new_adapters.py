@@ -133,7 +133,7 @@ def test_the_nodes_of_the_examples_are_adapters_filled_in(file: Path, crownless:
         ("--node go node.rs", "--node go: node.rs does not end in .go; name it node.go"),
         ("--node go node", "--node go: node does not end in .go; name it node.go"),
         ("--node go 1.go", "1.go: no class can be called '1'; begin with a letter, such as my_node.go"),
-        ("--node go there.go", "there.go is there already; name another file, or remove it"),
+        ("--node go there.go", "there.go already exists; name another file, or remove it"),
     ],
 )
 def test_a_wrong_name_is_refused_in_a_line(arguments: str, said: str, crownless: Crownless) -> None:

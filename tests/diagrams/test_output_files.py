@@ -41,7 +41,7 @@ SAME = "{} and {} are the same file; give each a file of its own"
         ("check rst --checkpoint k --svg k", SAME.format("--checkpoint k", "--svg k")),
         ("show over.txt --svg -", "--svg -: this goes to a file, not to standard output; name a file"),
         ("vectors --out logs", "--out logs: Is a directory; name a file that can be written"),
-        ("claims --html gone/k", "--html gone/k: its folder is not there; name a file that can be written"),
+        ("claims --html gone/k", "--html gone/k: no such folder; name a file that can be written"),
     ],
 )
 def test_an_output_that_cannot_be_written_or_is_an_input_is_refused_before_any_work(

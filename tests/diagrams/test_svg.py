@@ -447,7 +447,7 @@ def test_what_has_nothing_to_draw_is_text_in_notebooks() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("show mf-fig8 --svg /none/x.svg", "crownless: --svg /none/x.svg: its folder is not there; name a file"),
+        ("show mf-fig8 --svg /none/x.svg", "crownless: --svg /none/x.svg: no such folder; name a file"),
         ("show mf-fig8 --highlight causal", "crownless: --highlight: drawings in text have no colours; add --svg"),
         (
             "show mf-fig8 --variables",

@@ -264,7 +264,7 @@ def test_the_template_checks_as_it_stands_and_breaks_what_it_promises(hub: Path,
 
 
 def test_a_new_file_overwrites_nothing(hub: Path, crownless: Crownless) -> None:
-    assert crownless("new", "hub.py")[2] == "crownless: hub.py is there already; name another file, or remove it\n"
+    assert crownless("new", "hub.py")[2] == "crownless: hub.py already exists; name another file, or remove it\n"
     assert hub.read_text() == HUB
     assert crownless("new", "mine")[2] == "crownless: mine: not the name of a Python file; name it mine.py\n"
     assert "no class can be called '1'" in crownless("new", "1.py")[2]

@@ -179,6 +179,11 @@ def test_processes_are_listed_by_an_option_also_of_a_small_computation(crownless
     assert "deliveries" not in crownless("classify", "mf-fig5").out
     answer = crownless("classify", "mf-fig5", "--by-process")
     assert "process  events  deliveries  fifo" in answer.out
+    for given, measured in (("fifo", ["fifo"]), ("causal", ["causal"]), ("n-n", ["fifo", "causal"])):
+        out = crownless("classify", "mf-fig5", "--by-process", "--order", given).out
+        assert f"\n{', '.join(measured)}: deliveries out of that order" in out
+        heading = next(line.split() for line in out.splitlines() if line.startswith("process  events"))
+        assert [name for name in heading if name in ("fifo", "causal")] == measured
     assert crownless("classify", "mf-fig5", "--json").json["context"] is None
     assert crownless("classify", "log.parquet", "--engine", "spark", "--by-process").code == 2
 

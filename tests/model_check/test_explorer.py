@@ -131,10 +131,10 @@ def test_a_search_that_reaches_its_limit_of_states_claims_nothing_to_hold(protoc
     for states in (1, 2, 10, everything - 1):
         result = run_check(check, Limits(states=states))
         assert result.exploration.states == states
-        assert result.exploration.stopped == f"{states} states are reached"
+        assert result.exploration.stopped == f"state limit of {states} reached"
         assert result.verdict in ("unknown", "violated")
         assert claims(result) == set()
-        assert f"search ended early: {states} states are reached" in result.scope
+        assert f"search ended early: state limit of {states} reached" in result.scope
 
 
 def test_a_limit_that_is_not_exceeded_changes_nothing() -> None:

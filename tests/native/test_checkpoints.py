@@ -23,6 +23,7 @@ from crownless.model_check.check.suite import rows
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in, header_in
 from crownless.model_check.native.saved_requests import check_of, request_of
 from crownless.model_check.search.engines import admitted
+from crownless.runtime import ending
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 
@@ -76,7 +77,7 @@ def test_a_search_in_parts_finds_what_one_search_finds(
             with checkpoint_in(directory, {}, resume=part > 0) as checkpoint:
                 limits = Limits(states=states)
                 stopped = both.native(1 + part % 2, symmetry=symmetry, limits=limits, checkpoint=checkpoint)
-                assert stopped.stopped == f"{states} states are reached"
+                assert stopped.stopped == f"state limit of {states:,} reached"
         with checkpoint_in(directory, {}, resume=True) as checkpoint:
             found = both.native(2, symmetry=symmetry, checkpoint=checkpoint)
         assert reported(found) == reported(expected)
@@ -115,7 +116,16 @@ def test_a_protocol_of_ones_own_is_named_again(crownless: Crownless, tmp_path: P
     assert (stopped, err) == (3, f"crownless: saved in {saved}; go on with: {again}\n")
     stopped, _, err = crownless(*command, "--resume", saved, "--max-states", "20")
     assert (stopped, err) == (3, f"crownless: saved in {saved}; go on with: the same command\n")
-    assert crownless(*command, "--resume", saved)[::2] == (0, "")
+    stopped, _, err = crownless(*command, "--resume", saved, "--max-memory", "1T", "--max-states", "30")
+    assert (stopped, "--max-memory" in err) == (3, False)
+    with patch.object(ending, "memory_in_use", side_effect=[0] + [2 << 30] * 1000):
+        stopped, _, err = crownless(*command, "--resume", saved, "--max-memory", "1G")
+    assert stopped == 3
+    assert f"saved in {saved}; give a larger --max-memory, and go on with: the same command\n" in err
+    assert "before it was resumed" not in crownless(*command).out
+    code, out, err = crownless(*command, "--resume", saved)
+    assert (code, err) == (0, "")
+    assert " s of it before it was resumed\n" in out
     assert not saved.exists()
 
 
@@ -241,7 +251,7 @@ def test_a_checkpoint_of_another_version_or_code_is_refused(
     saved: Path, crownless: Crownless, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = request_of(Check("rst", 3, 3).resolve(), [])
-    with pytest.raises(BadInput, match="crownless, or the protocol, as its code was then, and it has changed"):
+    with pytest.raises(BadInput, match="the code of crownless or of the protocol has changed since"):
         Checkpoint(saved, {**request, "code": "other"}, resume=True)
     monkeypatch.setattr("crownless.model_check.native.checkpoints.FORMAT", "crownless 0.0.9, checkpoint 5")
     code, _, err = crownless("check", "--resume", saved)
@@ -268,7 +278,7 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
         (
             "ses-rollback --crash P1 --checkpoint x",
             (
-                "--checkpoint: the plain explorer does not save itself: the native engine does not support agreement "
+                "--checkpoint: the plain explorer cannot save its search: the native engine does not support agreement "
                 "of survivors; leave out --checkpoint"
             ),
         ),

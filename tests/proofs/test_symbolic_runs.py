@@ -307,7 +307,7 @@ def test_a_request_out_of_scope_is_named(crownless: Crownless, arguments: str, m
     ("messages", "processes", "message"),
     [
         (61, 2, "has 61 messages: the formula would be too large for z3; give at most 60"),
-        (1, 17, "has 17 processes: more than this tool takes; give at most 16"),
+        (1, 17, "has 17 processes: more than crownless supports; give at most 16"),
     ],
 )
 def test_a_program_too_large_for_z3_is_refused(

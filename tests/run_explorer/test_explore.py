@@ -103,7 +103,7 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
         (f"{CAUSAL}:Matrix --replay s.json -m 2 --html x.html", "--messages: the schedule has its own; leave it out"),
         (f"{CAUSAL}:Matrx --html x.html", f"did you mean 'Matrix'? its protocols and nodes: {CAUSAL}:Matrix"),
         ("rst --serve --html x.html", "--serve: the page is served or written; leave --html and --json out"),
-        ("rst -n 2 -m 2 --html /none/x.html", "--html /none/x.html: its folder is not there"),
+        ("rst -n 2 -m 2 --html /none/x.html", "--html /none/x.html: no such folder"),
     ],
 )
 def test_what_cannot_be_explored_is_said(crownless: Crownless, arguments: str, said: str) -> None:

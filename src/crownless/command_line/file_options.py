@@ -40,7 +40,7 @@ class OutputFile(click.types.StringParamType):
         if path.is_dir():
             raise cannot_be_written(option, name, "Is a directory")
         if not path.parent.is_dir():
-            raise cannot_be_written(option, name, "its folder is not there")
+            raise cannot_be_written(option, name, "no such folder")
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             raise cannot_be_written(option, name, "Permission denied")
         keep_output(ctx, option, name)

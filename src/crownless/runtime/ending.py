@@ -84,7 +84,7 @@ class Limits:
 
     def memory_is_why(self, reason: str | None) -> bool:
         """True if this is the reason to end when too much memory is used."""
-        return reason == self._most[1]
+        return reason is not None and reason.startswith(self._most[1])
 
     def after(self, seconds: float) -> "Limits":
         """The same for a search that comes after one that took these seconds."""
@@ -103,9 +103,9 @@ class Limits:
         return replace(self, seconds=seconds, memory=memory, spent=0.0, ignores_signals=True)
 
 
-def states_are_reached(states: int) -> str:
+def state_limit_reached(states: int) -> str:
     """Why a search ended at its maximum number of states."""
-    return f"{states} states are reached"
+    return f"state limit of {states:,} reached"
 
 
 class Part:

@@ -109,10 +109,11 @@ def check(
             checks, suite, some_not_run = [saved.resolve()], None, False
         else:
             checks, suite, some_not_run = _checks(protocols, given, chosen, saving=bool(checkpoint or resume))
+    limits = replace(limits, states=max_states)
     elsewhere = _on_spark(master, chosen["workers"]) if chosen["engine"] == "spark" else None
     run: Callable[..., CheckResult] = partial(
         run_check,
-        limits=replace(limits, states=max_states),
+        limits=limits,
         first=first,
         checkpoint=None if checkpoint is None else Path(checkpoint),
         resume=None if resume is None else Path(resume),
@@ -140,7 +141,8 @@ def check(
             if result.interrupted:
                 break
     if not results or results[-1].saved is not None:
-        _say_saved(checkpoint, resume, checks[-1], chosen)
+        full = bool(results) and limits.memory_is_why(results[-1].exploration.stopped)
+        _say_saved(checkpoint, resume, checks[-1], chosen, full=full)
     if not results:
         raise Stopped(INTERRUPTED)
     left_out = [one.protocol for one in checks[len(results) :]]
@@ -270,8 +272,10 @@ def _saved(directory: str, given: dict[str, Any], chosen: dict[str, Any]) -> tup
     return check, {**chosen, "reductions": chosen["reductions"] or reduced}
 
 
-def _say_saved(checkpoint: str | None, resume: str | None, check: ResolvedCheck, chosen: dict[str, Any]) -> None:
-    """Says in which directory a search is saved, if it is, and how to resume it."""
+def _say_saved(
+    checkpoint: str | None, resume: str | None, check: ResolvedCheck, chosen: dict[str, Any], *, full: bool
+) -> None:
+    """Says in which directory a search is saved, if it is, and how to resume it; `full`: it needs more memory."""
     from crownless.model_check.native.checkpoints import CHECKPOINT
 
     directory = checkpoint if resume is None else resume
@@ -281,4 +285,4 @@ def _say_saved(checkpoint: str | None, resume: str | None, check: ResolvedCheck,
         again = f"crownless check {on_spark}--resume {name}"
         if check.protocol not in PROTOCOLS:
             again = "the same command" + (f", with --resume {name} in place of --checkpoint" if resume is None else "")
-        say(f"saved in {name}; go on with: {again}")
+        say(f"saved in {name}; {'give a larger --max-memory, and ' * full}go on with: {again}")

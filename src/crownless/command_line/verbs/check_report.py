@@ -19,7 +19,7 @@ def print_check(result: CheckResult, *, drawings: bool) -> None:
     for line in result.properties:
         never = line.property.name in result.never_exercised
         style = STYLES[line.verdict] if line.property.promised else ""
-        verdict = Text("never exercised" if never else line.verdict, style=style)
+        verdict = Text("never exercised" if never and not result.ended_early else line.verdict, style=style)
         if not line.property.promised:
             verdict.append(", not promised", style="")
         in_a_line = (
@@ -33,7 +33,8 @@ def print_check(result: CheckResult, *, drawings: bool) -> None:
     rows.print()
     found = result.exploration
     counts = f"{some(found.states, 'state')}, {some(found.transitions, 'transition')}, depth {found.depth}"
-    print_line(f"{counts}, {result.seconds:.1f} s")
+    before = f", {result.seconds_before:.1f} s of it before it was resumed" if result.seconds_before else ""
+    print_line(f"{counts}, {result.seconds:.1f} s{before}")
     print_line(_coverage(result))
     _print_completion(result)
     for line in result.properties:

@@ -42,6 +42,8 @@ SKIPPED_UP_TO = 10
 VIOLATIONS_UP_TO = 20
 #: Without --by-process, at most this many processes are listed: those with the most deliveries out of order.
 PROCESSES_UP_TO = 10
+#: The orders for which it is measured how far deliveries are out of order.
+MEASURED = ("fifo", "causal")
 #: Marks an event that shows the violation.
 MARK = ">"
 
@@ -70,10 +72,13 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
     if summaries is None:
         if by_process:
             print_line("too large to say of each process how far its deliveries are out of order")
-    elif by_process or any(of != Disorder() for one in summaries for of in (one.fifo, one.causal)):
-        _print_processes(summaries, everything=by_process)
+    else:
+        decided = [verdict.order for verdict in classification.verdicts]
+        measured = [order for order in MEASURED if order in decided] or (MEASURED if by_process else ())
+        if by_process or any(getattr(one, order) != Disorder() for one in summaries for order in measured):
+            _print_processes(summaries, measured, everything=by_process)
     if subject.events > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
-        print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
+        print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not necessarily the smallest")
     if subject.delivery is not None:
         _print_delivery(subject.delivery)
     if (line := _about_control_messages(subject)) is not None:
@@ -268,24 +273,28 @@ def part_that_breaks(verdict: Verdict, reading: UnreceivedPolicy) -> Computation
     return None if decide(part, verdict.order, reading).kept else part
 
 
-def _print_processes(summaries: Sequence[ProcessSummary], *, everything: bool) -> None:
-    """Prints how far the deliveries of each process are out of order; for many processes the worst, or all."""
-    most = sorted(summaries, key=lambda one: -max(one.fifo.out_of_order, one.causal.out_of_order))
+def _print_processes(summaries: Sequence[ProcessSummary], orders: Sequence[str], *, everything: bool) -> None:
+    """Prints how far the deliveries of each process are out of these orders; for many processes the worst, or all."""
+
+    def disorders(one: ProcessSummary) -> list[Disorder]:
+        return [getattr(one, order) for order in orders]
+
+    most = sorted(summaries, key=lambda one: -max(of.out_of_order for of in disorders(one)))
     listed = set(most if everything else most[:PROCESSES_UP_TO])
     of_order = ("max", "mean", "never")
-    headings = ("process", "events", "deliveries", "fifo", *of_order, "causal", *of_order)
+    headings = ("process", "events", "deliveries", *(name for order in orders for name in (order, *of_order)))
     rows = Rows(*headings, right=headings[1:])
     for one in summaries:
         if one in listed:
             cells = [f"{one.events:,}", f"{one.deliveries:,}"]
-            for of in (one.fifo, one.causal):
+            for of in disorders(one):
                 cells += [f"{of.out_of_order:,}", f"{of.farthest:,}", f"{of.mean:.1f}", f"{of.never_delivered:,}"]
             rows.add_row(one.process, *cells)
     rows.print()
     if len(summaries) > len(listed):
         print_line(f"and {some(len(summaries) - len(listed), 'process')} more; --by-process has them all")
     print_line(
-        "fifo, causal: deliveries out of that order, and by how many deliveries they are late; never: messages "
+        f"{', '.join(orders)}: deliveries out of that order, and by how many deliveries they are late; never: messages "
         "overtaken and not delivered"
     )
 

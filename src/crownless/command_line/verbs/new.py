@@ -75,7 +75,7 @@ def new(name: str, language: str | None, as_json: bool) -> None:
         with file.open("x", encoding="utf-8") as new_file:
             new_file.write(text)
     except FileExistsError:
-        raise BadInput(f"{file} is there already", hint="name another file, or remove it") from None
+        raise BadInput(f"{file} already exists", hint="name another file, or remove it") from None
     except OSError as error:
         raise cannot_be_written("FILE", name, error) from None
     if as_json:
