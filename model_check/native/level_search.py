@@ -266,7 +266,7 @@ class LevelSearch:
         rows, arrays = self.rows_to_save()
         search = SavedSearch(
             self._at_level_start,
-            self.level,
+            len(self._at_level_start.levels) - 1,
             self.keep,
             [len(batch) for batch in self.tables.log],
             self.tables.sizes(),

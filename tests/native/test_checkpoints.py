@@ -108,6 +108,16 @@ def test_the_command_line_goes_on_with_the_saved_check(arguments: str, crownless
     assert not directory.exists()
 
 
+def test_a_search_that_ended_at_the_first_violation_resumes_in_its_level(crownless: Crownless, tmp_path: Path) -> None:
+    command, saved = ("check", "unordered", "-n", "2", "-m", "3", "--json"), tmp_path / "saved"
+    first, whole = (facts(crownless(*command, "--engine", "native", *more).out) for more in (["--first"], []))
+    assert facts(crownless(*command, "--first", "--checkpoint", saved).out) == first
+    for more, expected in ((["--first"], first), (["--first"], first), ([], whole)):
+        resumed = crownless("check", "--resume", saved, "--json", *more)
+        assert (resumed.code, facts(resumed.out)) == (1, expected)
+    assert not saved.exists()
+
+
 def test_a_protocol_of_ones_own_is_named_again(crownless: Crownless, tmp_path: Path) -> None:
     command = ("check", f"{ROOT / 'examples/total_order/sequencer.py'}:Sequencer", "-n", "2", "-m", "2")
     saved = tmp_path / "saved"
