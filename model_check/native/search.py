@@ -25,7 +25,7 @@ from .workers import BLOCK, Worker
 
 #: The number of rounds aimed at in a level with enough rows: in each, Python computes entries missed before.
 ROUNDS = 12
-#: Rows read from a checkpoint are added so many at a time, for their copies take memory.
+#: The number of rows of a checkpoint that are copied at a time.
 ADDED_AT_ONCE = 1 << 16
 NO_TABLE = np.zeros(0, np.uint64)
 #: With fewer rows in a round, threads cost more than they save.
