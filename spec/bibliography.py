@@ -21,6 +21,10 @@ BIBLIOGRAPHY = MappingProxyType(
             "X. Défago, A. Schiper, P. Urbán. Total order broadcast and multicast algorithms: taxonomy and survey. ACM "
             "Computing Surveys 36(4), 2004."
         ),
+        "EL87": (
+            "E. A. Emerson, C.-L. Lei. Modalities for model checking: branching time logic strikes back. Science of "
+            "Computer Programming 8(3), 1987."
+        ),
         "KS98": (
             "A. D. Kshemkalyani, M. Singhal. Necessary and sufficient conditions on information for causal message "
             "ordering and their optimal implementation. Distributed Computing 11(2), 1998."

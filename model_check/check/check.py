@@ -22,7 +22,7 @@ from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.lassos import Lassos
 from crownless.model_check.search.shortest import shortest_run
 from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
-from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, Property
+from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS, Property
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits, Stopped, looking, state_limit_reached, stoppable, watching
 from crownless.runtime.errors import BadInput
@@ -265,6 +265,7 @@ class Search:
 
     def evaluate(self, found: Exploration) -> CheckResult:
         """The verdicts, and the runs to show."""
+        self.system.senders |= found.senders
         lassos = self.lassos(found)
         complete = not found.stopped and not isinstance(lassos, str)
         run_to = self.shortest_runs(found, self.limits if complete else self.limits.for_runs_to_show())
@@ -343,19 +344,31 @@ class Search:
             )
         if found.stopped:
             return PropertyResult(known, "unknown", note=f"not violated before the search ended: {found.stopped}")
+        note = "; ".join(
+            filter(None, [_room_for_disagreement(self.check.workload, known), self._unjudged(found, known)])
+        )
         if known.kind != "live" or lassos is None:
-            return PropertyResult(known, "holds", note=_room_for_disagreement(self.check.workload, known))
+            return PropertyResult(known, "holds", note=note)
         if isinstance(lassos, str):
-            note = f"no run that ends violates it; the search for runs that never end ended early: {lassos}"
-            return PropertyResult(known, "unknown", note=note, ended_early=lassos)
+            why = f"no run that ends violates it; the search for runs that never end ended early: {lassos}"
+            return PropertyResult(known, "unknown", note=why, ended_early=lassos)
         lasso = lassos.without(known)
         if lasso is not None:
-            steps, loop, (state, monitor_state, _) = lasso
-            run = replace(run_of(self.system, steps, loop=loop), breaks=known.name)
+            state, monitor_state, _ = lasso.start
+            run = replace(run_of(self.system, lasso.stem, loop=lasso.loop), breaks=known.name)
             missing = _what_is_missing(self.system, known, state, monitor_state, run)
-            note = "from here on it can go on for ever"
-            return PropertyResult(known, "violated", run, "; ".join(filter(None, [note, missing])))
-        return PropertyResult(known, "holds")
+            why = "from here on it can go on for ever"
+            return PropertyResult(known, "violated", run, "; ".join(filter(None, [why, missing])))
+        return PropertyResult(known, "holds", note=note)
+
+    def _unjudged(self, found: Exploration, known: Property) -> str:
+        """The processes that no state lets send, of which `never-blocks` says nothing."""
+        names = self.check.workload.processes
+        silent = [printable_name(name) for process, name in enumerate(names) if process not in found.senders]
+        if known.name != NEVER_BLOCKS.name or not silent:
+            return ""
+        verb, judged = ("accepts", "it is") if len(silent) == 1 else ("accept", "they are")
+        return f"{listed(silent)} {verb} no send in any state, so {judged} not judged"
 
 
 def _shortest_violations(results: Sequence[PropertyResult], lengths: Mapping[str, int]) -> tuple[PropertyResult, ...]:
@@ -408,6 +421,9 @@ def _what_is_missing(system: System, known: Property, state: State, monitor_stat
     names_in_run = {message.name: name for message, name in run.names.items()}
     crashed = system.crashed(state)
     waits = [f"{names_in_run[name]} is never sent" for name in system.unsent(monitor_state, crashed)]
+    blocked = system.blocked(state, system.moves(state))
+    if blocked and len(blocked) < system.n:
+        waits.append(f"{listed(printable_name(run.processes[p]) for p in sorted(blocked))} can send no more")
     if not system.finished(state):
         waits += system.workload.describe(system.position(state), crashed)
     return "; ".join(waits)

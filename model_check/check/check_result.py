@@ -245,7 +245,7 @@ class CheckResult(Drawn):
             what = "may crash and lose its packets in flight; messages from and to it are not owed"
             parts.append(f"{check.crashes} {what}")
         if not check.channel.reliable:
-            parts.append("fair: what is enabled again and again happens, what is lost stays lost")
+            parts.append("fair: an action that is possible again and again is taken; a lost packet stays lost")
         parts.append(f"search ended early: {found.stopped}" if found.stopped else "every interleaving")
         return "; ".join([*parts, str(self.engine)])
 

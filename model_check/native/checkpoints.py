@@ -29,7 +29,7 @@ from crownless.runtime.errors import BadInput
 
 from .saved_requests import differences
 
-FORMAT = f"crownless {version('crownless')}, checkpoint 9"
+FORMAT = f"crownless {version('crownless')}, checkpoint 10"
 CHECKPOINT, PARTIAL = "checkpoint.npz", "checkpoint.partial"
 #: The files that a search writes, this one or one that was killed.
 OURS = re.compile(r"(checkpoint|level|found|tables)(-[\w-]+)?\.(npz|npy|rows|partial)")

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import kernels
 from .compiled import compiled, fetch
-from .row_kernels import bit_of, canonical, crashed_in, evaluate_end, look_up, note
+from .row_kernels import bit_of, canonical, crashed_in, evaluate_end, has_completed, look_up, note
 
 #: The number of rows processed together, and the room for what each of them misses; more is noted when it is expanded
 #: again.
@@ -195,6 +195,8 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
             verdict = 0
             if not what & kernels.MUST_MOVE and not (may_send and what & kernels.MUST_SEND):
                 verdict = evaluate_end(row, total, sends_something, space, found, r)
+            elif not system.takes_anything and has_completed(row, space):
+                found.seen[1] |= kernels.ENDS_COMPLETE
             if found.marks.shape[0]:
                 found.marks[r, 0] = seen
                 found.marks[r, 1] = verdict

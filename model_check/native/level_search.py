@@ -114,6 +114,13 @@ class LevelSearch:
         """The bits of a property that a step violates; an invariant may have the name of an order."""
         return self._bits[0].get(name, 0) | self._bits[1].get(name, 0)
 
+    def live_bits_of(self, name: str) -> int:
+        """The bits of a live property that a run violates by ending; a process that never sends cannot be blocked."""
+        bits = LIVE_BITS[name]
+        if name == properties.NEVER_BLOCKS.name:
+            bits |= sum(1 << kernels.ENDS_BLOCKED_AT + process for process in self.result.senders)
+        return bits
+
     # -- the rows, which an engine defines -----------------------------------------------------------------------------
 
     def at_work(self) -> AbstractContextManager[None]:
@@ -238,6 +245,8 @@ class LevelSearch:
         """Goes through a level: None if there may be another, else what `_search` returns."""
         states = self.result.states
         self.expand()
+        self.result.senders |= self.tables.senders
+        self.result.note_blocked()
         if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
             return True
         if self.lacks_rows:
@@ -360,6 +369,9 @@ class LevelSearch:
         for name, bit in LIVE_BITS.items():
             if seen & bit:
                 self.result.broken.setdefault(name, depth)
+        for process in range(self.n):
+            if seen >> kernels.ENDS_BLOCKED_AT + process & 1:
+                self.result.blocked_at.setdefault(process, depth)
         if seen & kernels.ENDS_COMPLETE:
             self.result.reached.add(properties.CAN_COMPLETE.name)
 

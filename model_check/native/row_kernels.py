@@ -103,21 +103,35 @@ def canonical(row: Any, space: kernels.Space, best: Any, trial: Any) -> int:
 
 
 @called_by_kernels
+def unsent_in(row: Any, space: kernels.Space) -> int:
+    """The processes that submitted a message and have not sent it, but for a crashed one, as bits."""
+    unsent, crashed = space.monitor_states.owed[row[0]] >> 32, crashed_in(row, space)
+    return unsent & ~(1 << crashed) if crashed >= 0 else unsent
+
+
+@called_by_kernels
+def programs_end(row: Any, space: kernels.Space) -> bool:
+    """True if every process is at the end of its program."""
+    finished = True
+    for p in range(space.system.n):
+        finished &= space.tables.sites[row[1 + p], kernels.SITE_FLAGS] & kernels.FINISHED != 0
+    return finished
+
+
+@called_by_kernels
+def has_completed(row: Any, space: kernels.Space) -> bool:
+    """True if every process is at the end of its program, and all that was submitted is sent."""
+    return programs_end(row, space) and unsent_in(row, space) == 0
+
+
+@called_by_kernels
 def evaluate_end(row: Any, total: int, may_send: bool, space: kernels.Space, found: kernels.Found, r: int) -> int:
     """Judges a run that ends here, in bits `ENDS_…`."""
     system, sites = space.system, space.tables.sites
-    owed = space.monitor_states.owed[row[0]]
-    unsent = owed >> 32
-    crashed = crashed_in(row, space)
-    if crashed >= 0:
+    owed, unsent = space.monitor_states.owed[row[0]], unsent_in(row, space)
+    if crashed_in(row, space) >= 0:
         owed >>= 16
-        unsent &= ~(1 << crashed)
-    if system.takes_anything:
-        finished = total == system.bound
-    else:
-        finished = True
-        for p in range(system.n):
-            finished &= sites[row[1 + p], kernels.SITE_FLAGS] & kernels.FINISHED != 0
+    finished = total == system.bound if system.takes_anything else programs_end(row, space)
     if (not finished and not may_send) or unsent != 0:
         verdict = kernels.ENDS_BLOCKED
         if not system.takes_anything:
@@ -126,7 +140,10 @@ def evaluate_end(row: Any, total: int, may_send: bool, space: kernels.Space, fou
     else:
         verdict = kernels.ENDS_COMPLETE
     for p in range(system.n):
-        if owed >> p & 1 and sites[row[1 + p], kernels.SITE_FLAGS] & kernels.READY_TO_RECEIVE:
+        flags = sites[row[1 + p], kernels.SITE_FLAGS]
+        if owed >> p & 1 and flags & kernels.READY_TO_RECEIVE:
             verdict |= kernels.ENDS_OWING
+        if system.takes_anything and not finished and not flags & (kernels.MAY_SEND | kernels.CRASHED):
+            verdict |= 1 << kernels.ENDS_BLOCKED_AT + p
     found.seen[1] |= verdict
     return verdict

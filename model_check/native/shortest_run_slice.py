@@ -16,7 +16,6 @@ from crownless.model_check.system.system import State, System
 from crownless.runtime.ending import Stopped
 
 from .columns import distinct
-from .level_search import LIVE_BITS
 from .row_kernels import canonical
 from .row_set import RowSet
 from .search import NativeSearch
@@ -55,7 +54,7 @@ class ShortestRuns:
         self._worker = Worker(1)
         search.worker_buffers = [self._worker]
         self.length = search.result.broken[broken.name]
-        bit = LIVE_BITS[broken.name] if broken.kind == "live" else search.bits_of(broken.name)
+        bit = search.live_bits_of(broken.name) if broken.kind == "live" else search.bits_of(broken.name)
         column = int(broken.kind == "live")
         last = self.length if broken.kind == "live" else self.length - 1
         #: The states kept from each level.

@@ -34,6 +34,8 @@ class Sites:
         self._same = Column(self._frames, np.uint16)
         self._moves = Column(kernels.MOVE_COLUMNS, np.int32)
         self._sent_to = Map()
+        #: The processes of the tables with a site that lists a send.
+        self.senders: set[int] = set()
         #: The maximum number of moves of a site.
         self.most_moves = 0
         #: What is known since `arrays`: sites whose moves were listed, and their lines; entries of `sent_to`.
@@ -136,6 +138,9 @@ class Sites:
             self._moves.add(moves[:count])
             facts[:, kernels.SEEN] = [self._seen.number(tuple(pair)) for pair in seen.tolist()]
             self._listed.append((numbers, facts))
+            content, offset = self._sequences.pool
+            sending = content[offset[numbers[facts[:, kernels.SENDS] > 0] >> self.bits]]
+            self.senders.update(distinct(local.cells[sending.astype(np.int64), kernels.PROCESS]).tolist())
             self.most_moves = max(self.most_moves, int(facts[:, kernels.MOVES].max()))
 
     def arrays(self, outcomes: Any, emitted: Any, code_at: Any) -> kernels.SiteTables:

@@ -414,6 +414,11 @@ class Tables:
         return self.sites.arrays(self._outcomes.array, self.emitted.array, self.code_at.array)
 
     @property
+    def senders(self) -> set[int]:
+        """The processes whose protocol accepts a send in some state."""
+        return set(range(self.n)) if self.shared and self.sites.senders else self.sites.senders
+
+    @property
     def graded(self) -> bool:
         """True if every action so far adds one to a rank; a way through the hold-back queue takes a step more, and a
         crash leads to one state from many.

@@ -50,15 +50,25 @@ class LocalProperties:
 def live_properties_broken(
     system: System, state: State, monitor_state: MonitorState, moves: Sequence[Move]
 ) -> list[str]:
-    """The live properties violated by a run that ends in this state, with these moves left undone."""
+    """The live properties violated by a run that ends in this state, with these moves left undone.
+
+    A process blocks if its protocol accepts a send elsewhere, or if no process can send any more.
+    """
     broken = []
     crashed = system.crashed(state)
     stuck = not system.finished(state) and not any(step.hands_over for step, _ in moves)
     if stuck or system.unsent(monitor_state, crashed):
         broken += [NEVER_BLOCKS.name, COMPLETES.name]
+    elif system.senders & system.blocked(state, moves):
+        broken.append(NEVER_BLOCKS.name)
     if system.undelivered(monitor_state, state):
         broken.append(DELIVERS_ALL.name)
     return broken
+
+
+def completed(system: System, state: State, monitor_state: MonitorState) -> bool:
+    """True if every process is at the end of its program, and every message that was submitted has its send event."""
+    return system.finished(state) and not system.unsent(monitor_state, system.crashed(state))
 
 
 def explore(
@@ -97,8 +107,10 @@ def _search(
         for name in names:
             result.broken.setdefault(name, depth)
 
-    def end(state: State, broken: list[str], depth: int) -> None:
+    def end(state: State, moves: Sequence[Move], broken: list[str], depth: int) -> None:
         break_(broken, depth)
+        for process in system.blocked(state, moves):
+            result.blocked_at.setdefault(process, depth)
         if COMPLETES.name not in broken:
             result.reached.add(CAN_COMPLETE.name)
         elif not system.workload.takes_anything:
@@ -114,7 +126,7 @@ def _search(
     result.states = result.nodes = 1
     result.levels = [1]
     known_locals = local_properties.known
-    delivered = False
+    delivered, is_program = False, not system.workload.takes_anything
     actions: Counter[str] = Counter()
     result.actions = actions
     depth = 0
@@ -134,7 +146,9 @@ def _search(
                 result.transitions += len(moves)
                 result.terminal_states += not moves
             if system.may_end(moves):
-                end(state, live_properties_broken(system, state, monitor_state, moves), depth)
+                end(state, moves, live_properties_broken(system, state, monitor_state, moves), depth)
+            if is_program and CAN_COMPLETE.name not in result.reached and completed(system, state, monitor_state):
+                result.reached.add(CAN_COMPLETE.name)
             for step, target in moves:
                 monitor_state_after, broken = system.evaluate(monitor_state, step)
                 if broken:
@@ -164,6 +178,8 @@ def _search(
                     more_monitor_states.setdefault(target, set()).add(monitor_state_after)
                     following.append((target, monitor_state_after, False))
                 result.nodes += 1
+        result.senders |= system.senders
+        result.note_blocked()
         depth += 1
         result.levels.append(len(new_states))
         if new_states:

@@ -1,22 +1,30 @@
 """Runs that never end: these exist only if the state space has cycles, which the explorer reports.
 
-Under the fairness stated in `properties` an endless run stays, from some point on, in a set of states that it cannot
-leave and visits infinitely often: a bottom strongly connected component. A live property is violated if it is never
-met in one of these.
+A live property is violated by such a run if it is fair, as `properties` says, and the property stays unmet from some
+point on: if there is a fair component of the nodes where it is unmet.
 """
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterator
+from typing import NamedTuple
 
-from crownless.model_check.system.properties import Property
+from crownless.model_check.system.properties import DELIVERS_ALL, NEVER_BLOCKS, Property
 from crownless.model_check.system.system import LocalStep, System
-from crownless.spec.computation import topological_order
 
-from .explorer import live_properties_broken
-from .reachable import Node, Reached, Walk
+from .fairness import OPTIONAL, Component, Edge, FairGraph, round_trip
+from .reachable import Node, Walk
+
+
+class Lasso(NamedTuple):
+    """A run that never ends: the steps of a shortest path to a loop, those of the loop, and where it begins."""
+
+    stem: list[LocalStep]
+    loop: list[LocalStep]
+    start: Node
 
 
 class Lassos:
-    """The nodes from which a run may go on for ever, found once for all live properties.
+    """The nodes of a system, found once for all live properties, and the fair runs that never end.
 
     `progress` is called occasionally with the number of nodes.
     """
@@ -24,64 +32,89 @@ class Lassos:
     def __init__(self, system: System, progress: Callable[[int], None] = lambda nodes: None) -> None:
         self.system = system
         self.walk = Walk(system, monitored=True)
-        must_lead_to: list[list[Node]] = []
+        self._actions: dict[Hashable, int] = {}
+        self._packets: dict[Hashable, int] = {}
+        #: The packet that arrives by each action, or -1.
+        self._arrives: list[int] = []
+        self._blocked: list[frozenset[int]] = []
+        edges: list[list[Edge]] = []
+        number_of: dict[Node, int] = {}
         for number, node in enumerate(self.walk):
             if not number % 4096:
                 progress(number)
-            owed = [move for move in node.moves if not system.may_end([move])]
-            must_lead_to.append([self.walk.after(node, *move) for move in owed])
+            number_of.setdefault(node.node, number)
+            edges.append([])
+            for step, target in node.moves:
+                after = number_of.setdefault(self.walk.after(node, step, target), len(number_of))
+                edges[-1].append(self._edge(step, after, optional=system.may_end([(step, target)])))
+            self._blocked.append(frozenset(system.blocked(node.state, node.moves)))
         self.nodes = list(self.walk.came_from)
-        number_of = {node: number for number, node in enumerate(self.nodes)}
-        successors = [[number_of[node] for node in targets] for targets in must_lead_to]
-        self.components: list[set[int]] = []
-        if topological_order(successors) is not None:
-            return
-        import networkx as nx  # it takes a while to import
+        self.graph = FairGraph(edges, self._arrives)
+        self._cyclic = [part.nodes for part in self.graph.components(range(len(self.nodes)))]
 
-        graph: nx.DiGraph[int] = nx.DiGraph((node, to) for node, targets in enumerate(successors) for to in targets)
-        for members in nx.attracting_components(graph):
-            # A single node without a path back to itself is a terminal state: the explorer has judged it.
-            if len(members) > 1 or any(graph.has_edge(node, node) for node in members):
-                self.components.append(members)
-
-    def without(self, live: Property) -> tuple[list[LocalStep], list[LocalStep], Node] | None:
-        """The steps of a shortest path to a component in which the property is never met, those of a loop there, and
-        the node where it begins; None if there is none.
+    def without(self, live: Property) -> Lasso | None:
+        """A fair run on which the property stays unmet; None if there is none. A run whose loop has no faults is
+        preferred, and of these one whose loop is reached by few actions.
         """
-        broken = [members for members in self.components if all(self._breaks(live, member) for member in members)]
-        if not broken:
-            return None
-        members = min(broken, key=min)
-        start = self.nodes[min(members)]
-        return self.walk.steps_to(start), self._loop(start, {self.nodes[member] for member in members}), start
+        for optional in (False, True):
+            fair = [
+                part
+                for nodes in self._cyclic
+                for some in self._unmet_in(live, nodes)
+                for part in self.graph.fair_components(some, optional=optional)
+            ]
+            if fair:
+                part = self.graph.with_few_actions(min(fair, key=lambda part: part.start))
+                return self._lasso(part)
+        return None
 
-    def _loop(self, start: Node, members: set[Node]) -> list[LocalStep]:
-        """The steps of a loop through a component that takes each action possible there: going round is fair."""
-        moves: dict[Node, list[tuple[LocalStep, Node]]] = {}
-        for state, monitor_state, history in members:
-            now = Reached(self.system, state, monitor_state, 0, self.system.moves(state), history)
-            owed = [move for move in now.moves if not self.system.may_end([move])]
-            moves[now.node] = [(step, self.walk.after(now, step, target)) for step, target in owed]
-        left = {step.action for options in moves.values() for step, _ in options}
-        loop: list[LocalStep] = []
-        here = start
-        while left or here != start:
-            steps_to: dict[Node, list[LocalStep]] = {here: []}
-            reached = [here]  # grows, the nearest first
-            for node in reached:
-                wanted = [(s, after) for s, after in moves[node] if s.action in left or (not left and after == start)]
-                if wanted:
-                    step, after = wanted[0]
-                    loop += [*steps_to[node], step]
-                    left.difference_update(taken.action for taken in loop)
-                    here = after
-                    break
-                for step, after in moves[node]:
-                    if after not in steps_to:
-                        steps_to[after] = [*steps_to[node], step]
-                        reached.append(after)
-        return loop
+    def _edge(self, step: LocalStep, target: int, *, optional: bool) -> Edge:
+        packet = -1
+        if step.action.packet is not None:
+            key = self.system.calls.key_of_packet(step.action.packet)
+            packet = self._packets.setdefault(key, len(self._packets))
+        if optional:
+            return Edge(target, OPTIONAL, packet if step.action.name == "lose" else -1)
+        number = self._actions.setdefault(fair_action(step, packet), len(self._actions))
+        if number == len(self._arrives):
+            self._arrives.append(packet)
+        return Edge(target, number)
 
-    def _breaks(self, live: Property, number: int) -> bool:
-        state, monitor_state, _ = self.nodes[number]
-        return live.name in live_properties_broken(self.system, state, monitor_state, self.system.moves(state))
+    def _unmet_in(self, live: Property, nodes: Collection[int]) -> Iterator[frozenset[int]]:
+        """For each thing that the property demands, the nodes where it is missing; equal sets once."""
+        missing: dict[Hashable, list[int]] = defaultdict(list)
+        for node in nodes:
+            for demand in self._missing(live, node):
+                missing[demand].append(node)
+        yield from {frozenset(some) for some in missing.values()}
+
+    def _missing(self, live: Property, number: int) -> Collection[Hashable]:
+        """The deliveries, sends or ends that the property demands and that are missing at a node."""
+        (state, monitor_state, _), system = self.nodes[number], self.system
+        if live.name == DELIVERS_ALL.name:
+            return system.undelivered(monitor_state, state)
+        unsent = system.unsent(monitor_state, system.crashed(state))
+        if live.name == NEVER_BLOCKS.name:
+            return [*unsent, *(self._blocked[number] & system.senders)]
+        return unsent if system.finished(state) else [*unsent, "the end"]
+
+    def _lasso(self, part: Component) -> Lasso:
+        start = self.nodes[part.start]
+        loop = [self._step(node, edge) for node, edge in round_trip(part)]
+        return Lasso(self.walk.steps_to(start), loop, start)
+
+    def _step(self, node: int, edge: Edge) -> LocalStep:
+        """The step of an edge."""
+        return self.system.moves(self.nodes[node][0])[self.graph.edges[node].index(edge)][0]
+
+
+def fair_action(step: LocalStep, packet: int = -1) -> Hashable:
+    """The action of a process or of a link that a step is part of, whichever its outcome; see `docs/concepts.md`.
+
+    The arrival of a packet, by its number, is one, and its way to the hold-back queue another. A process's own step, or
+    its send in a program, is one for its name and the messages that it sends or delivers.
+    """
+    action = step.action
+    if packet >= 0:
+        return packet, step.local >= 0
+    return action.process, action.name, action.message, step.messages

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from crownless.runtime.printable import in_brackets, some
 
+from .properties import NEVER_BLOCKS
+
 
 @dataclass
 class Exploration:
@@ -12,6 +14,8 @@ class Exploration:
 
     `broken`: property → the length of a shortest run that violates it. `reached`: the `sometimes` properties seen.
     `blocked`: for a program, where incomplete runs end: what each unfinished process waits for.
+    `blocked_at`: in the free workload, process → the length of a shortest run that ends where it cannot send more.
+    `senders`: the processes whose protocol accepts a send in some state; others cannot be blocked.
     `stopped`: why the search is not complete, or None if it is.
     """
 
@@ -25,6 +29,8 @@ class Exploration:
     broken: dict[str, int] = field(default_factory=dict)
     reached: set[str] = field(default_factory=set)
     blocked: set[tuple[str, ...]] = field(default_factory=set)
+    blocked_at: dict[int, int] = field(default_factory=dict)
+    senders: set[int] = field(default_factory=set)
     stopped: str | None = None
     #: The number of new states in each level.
     levels: list[int] = field(default_factory=list)
@@ -32,6 +38,12 @@ class Exploration:
     acyclic: bool = False
     #: Action coverage: how often each action is enabled, by name, summed over distinct states.
     actions: dict[str, int] = field(default_factory=dict)
+
+    def note_blocked(self) -> None:
+        """Adds the violation of `never-blocks`, once a process that was blocked is known to be a sender."""
+        lengths = [length for process, length in self.blocked_at.items() if process in self.senders]
+        if lengths:
+            self.broken[NEVER_BLOCKS.name] = min([*lengths, self.broken.get(NEVER_BLOCKS.name, lengths[0])])
 
     def __repr__(self) -> str:
         broken = f", violates {', '.join(self.broken)}" if self.broken else ""

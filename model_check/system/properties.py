@@ -1,9 +1,10 @@
 """The properties that a check decides, each with its kind and its meaning; and the monitors that watch them.
 
 - `always`: holds at every step of every run within the bound;
-- `live`: holds of every run that goes on to its end. A run may end in a state where only optional actions are enabled:
-  a new send in the free workload, and a fault of the channel. Until then it is fair: in a state that is visited
-  infinitely often, every other action is taken infinitely often. A lost packet stays lost;
+- `live`: holds of every run that goes on to its end, and of every fair run without end. A run may end in a state where
+  only optional actions are enabled: a new send in the free workload, and a fault of the channel. It is fair if every
+  other action that is possible infinitely often is taken infinitely often (strong fairness), and if each packet that
+  is lost infinitely often arrives infinitely often. A packet lost once stays lost;
 - `sometimes`: some run reaches it. Otherwise an `always` could hold because nothing ever happened.
 """
 
@@ -41,7 +42,7 @@ DELIVERS_ALL = Property("delivers-all", "live", "every message handed to the pro
 NEVER_BLOCKS = Property(
     "never-blocks",
     "live",
-    "some send is eventually accepted while messages are left, and every accepted one has its send event",
+    "each process eventually accepts a send while messages are left, and every accepted one has its send event",
 )
 COMPLETES = Property(
     "completes", "live", "every process comes to the end of its program, and every send event on the way happens"

@@ -73,6 +73,8 @@ class LocalStep(NamedTuple):
     codes: tuple[tuple[int, Callable[[Any, Any], tuple[Any, tuple[str, ...]]], Any], ...] = ()
     #: The rules that it is the first step to exercise.
     exercises: tuple[str, ...] = ()
+    #: The messages that it transmits, also where no room is left for their packets, or delivers.
+    messages: frozenset[Message] = frozenset()
 
     @property
     def hands_over(self) -> bool:
@@ -112,6 +114,8 @@ class System:
         self.may_crash = may_crash
         self._crashed = self._locals.number(CRASHED)
         self._agreed: set[int] = set()
+        #: The processes known to accept a send, in some state.
+        self.senders: set[int] = set()
         #: The rules exercised so far.
         self.exercised = Exercised(self.calls)
         base, own = ProtocolMachine, type(machine)
@@ -259,6 +263,14 @@ class System:
     def _optional(self, step: LocalStep) -> bool:
         return step.action.by_channel or (self.workload.takes_anything and step.hands_over)
 
+    def blocked(self, state: State, moves: Sequence[Move]) -> set[int]:
+        """In the free workload the processes that may send more, and whose protocol accepts no message now."""
+        if not self.workload.takes_anything:
+            return set()
+        crashed = self.crashed(state)
+        pending = {process for process, *_ in self._pending_sends_at(state[self.n + 1]) if process != crashed}
+        return pending.difference(step.action.process for step, _ in moves if step.hands_over)
+
     def crashed(self, state: State) -> int | None:
         """The crashed process, if there is one."""
         return self.may_crash if self.may_crash is not None and state[self.may_crash] == self._crashed else None
@@ -385,7 +397,9 @@ class System:
         state = self._locals.values[local]
         action = Action(process, "send", message, None)
         outcomes = [(action, step) for step in self.calls.send(process, state, message)]
-        if not outcomes:
+        if outcomes:
+            self.senders.add(process)
+        else:
             self.exercised.add(Transition(process, state, "send", message))
         return self._tabulate(process, local, outcomes, [Observation("hand", process, message)])
 
@@ -448,6 +462,7 @@ class System:
                     delivered,
                     self._encode(observations),
                     tuple(self.exercised.by(transition)),
+                    frozenset(packet.message for packet in step.packets if packet.message is not None).union(delivered),
                 )
             )
         return tuple(steps)
