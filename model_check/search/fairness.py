@@ -8,7 +8,7 @@ does not arrive are removed too.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from crownless.runtime.ending import look
@@ -103,21 +103,21 @@ def round_trip(part: Component) -> list[tuple[int, Edge]]:
     loop: list[tuple[int, Edge]] = []
     here, left = part.start, part.taken
     while left:
-        loop += _nearest(here, part, lambda edge: edge.action in left)
-        left = left - {edge.action for _, edge in loop}
+        loop += _nearest(here, part, left, -1)
+        left -= {edge.action for _, edge in loop}
         here = loop[-1][1].target
     if here != part.start or not loop:
-        loop += _nearest(here, part, lambda edge: edge.target == part.start)
+        loop += _nearest(here, part, (), part.start)
     return loop
 
 
-def _nearest(here: int, part: Component, wanted: Callable[[Edge], bool]) -> list[tuple[int, Edge]]:
-    """A shortest path whose last edge is a wanted one."""
+def _nearest(here: int, part: Component, actions: Collection[int], target: int) -> list[tuple[int, Edge]]:
+    """A shortest path whose last edge takes one of the actions, or leads to the target."""
     came_by: dict[int, tuple[int, Edge] | None] = {here: None}
     reached = [here]  # grows, the nearest first
     for node in reached:
         for edge in part.edges[node]:
-            if wanted(edge):
+            if edge.action in actions or edge.target == target:
                 path = [(node, edge)]
                 while (before := came_by[path[-1][0]]) is not None:
                     path.append(before)

@@ -48,7 +48,7 @@ PINS = (
     ),
     Pin("rst", "lossy-fifo", 3, 2, Counts(238, 402, 4, 99), {"delivers-all": 2}),
     Pin("rst", "lossy-duplicating-fifo", 3, 2, Counts(1306, 3336, 8, 249), {"delivers-once": 4, "delivers-all": 2}),
-    Pin("fifo-ack", "lossy-fifo", 2, 3, Counts(79, 150, 9, 13), {"delivers-all": 2, "never-blocks": 4}),
+    Pin("fifo-ack", "lossy-fifo", 2, 3, Counts(79, 150, 9, 13), {"delivers-all": 2, "never-blocks": 2}),
     Pin("rst", "unordered", 2, 3, Counts(49, 80, 6, 4), {}),
     Pin("rst", "unordered", 3, 4, Counts(7370, 16722, 8, 519), {}),
     Pin("rst", "unordered", 3, 5, Counts(52274, 135228, 10, 1722), {}),

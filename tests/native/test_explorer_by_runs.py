@@ -134,6 +134,7 @@ def all_runs(machine: ProtocolMachine, messages: int, channel: str) -> AllRuns:
     level: dict[tuple[Any, Lines], None] = {(moves_of.start, ((),) * machine.n): None}
     seen, states = set(level), set[Any]()
     transitions = terminal = 0
+    senders, blocked = set[int](), dict[int, int]()
     depth = 0
     while level:
         new = {state for state, _ in level} - states
@@ -146,9 +147,13 @@ def all_runs(machine: ProtocolMachine, messages: int, channel: str) -> AllRuns:
         following: dict[tuple[Any, Lines], None] = {}
         for state, lines in level:
             kinds = {move.kind for move in moves[state]}
+            sending = {move.process for move in moves[state] if move.kind == "send"}
+            senders |= sending
             if kinds <= {"send", "fault"}:
-                blocks = sum(state[-1]) < messages and "send" not in kinds
-                for name in live_properties_broken(lines, blocks):
+                if sum(state[-1]) < messages:
+                    for process in set(range(machine.n)) - sending:
+                        blocked.setdefault(process, depth)
+                for name in live_properties_broken(lines):
                     found.broken.setdefault(name, depth)
             for move in moves[state]:
                 after = list(lines)
@@ -167,14 +172,17 @@ def all_runs(machine: ProtocolMachine, messages: int, channel: str) -> AllRuns:
                     following[node] = None
         level = following
         depth += 1
+    lengths = [blocked[process] for process in senders or blocked if process in blocked]
+    if lengths:
+        found.broken["never-blocks"] = min(lengths)
     return found._replace(nodes=len(seen), transitions=transitions, terminal_states=terminal)
 
 
-def live_properties_broken(lines: Lines, blocks: bool) -> list[str]:
-    """The live properties that a run breaks by ending here; `blocks`: where no message can be submitted any more."""
+def live_properties_broken(lines: Lines) -> list[str]:
+    """Of what is delivered and sent, the live properties that a run breaks by ending here."""
     events = [event for line in lines for event in line]
     sent, received = ({message for kind, message in events if kind == which} for which in ("send", "receive"))
-    return ["never-blocks"] * blocks + ["delivers-all"] * (not sent <= received)
+    return ["delivers-all"] * (not sent <= received)
 
 
 LIVE = ("delivers-all", "never-blocks")

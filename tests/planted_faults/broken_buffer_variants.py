@@ -120,7 +120,7 @@ OverwritesTheOldest = breaks(delivers_all=(2, 2, 9), fifo=(2, 2, 8))(
         self, state if has_place(self, state) else state._replace(input=state.input[1:]), message
     ),
 )
-BlocksForEver = breaks(ProgramCatch("completes", THREE_EACH, 2), never_blocks=(2, 3, 2), delivers_all=(2, 1, 1))(
+BlocksForEver = breaks(ProgramCatch("completes", THREE_EACH, 2), never_blocks=(2, 2, 1), delivers_all=(2, 1, 1))(
     BufferBounded,
     internal=lambda self, i, state: (
         [] if len(state.output) == self.setting("output") else BufferBounded.internal(self, i, state)

@@ -95,7 +95,7 @@ class KeepsTheColumn(ExtraMessages):
 
 
 #: A process sends no extra messages, and nothing else either, while one entry more would be too much.
-WaitsWhileItsMatrixIsFull = breaks(never_blocks=(2, 3, 4), setup=AT_2)(
+WaitsWhileItsMatrixIsFull = breaks(never_blocks=(2, 2, 2), setup=AT_2)(
     ExtraMessages,
     blocked_if=lambda self, state, message: len(self.entries(state.matrix)) == self.setting("k", message.sender) - 1,
 )

@@ -39,7 +39,7 @@ NumbersByAnotherChannel = breaks(fifo=(2, 2, 3), delivers_all=(3, 3, 5))(
     symmetric=False,
     after_sending=lambda self, state, j: FifoSequence.after_sending(self, state, (j + 1) % self.n),
 )
-HasOneMessageUnderWay = breaks(never_blocks=(2, 3, 4))(
+HasOneMessageUnderWay = breaks(never_blocks=(2, 2, 2))(
     FifoSequence, blocked_if=lambda self, state, message: any(state.sent)
 )
 
@@ -107,10 +107,10 @@ class NamesItsPredecessor(FifoSequence):
 # -- acknowledgements --------------------------------------------------------------------------------------------------
 
 SendsWithoutWaiting = breaks(fifo=(2, 2, 3))(FifoAck, may_send=lambda self, state: True)
-StaysBlocked = breaks(never_blocks=(2, 3, 6))(FifoAck, acknowledged=lambda self, state, j: state)
-NeverAcknowledgesADelivery = breaks(never_blocks=(2, 3, 4))(FifoAck, acknowledgement=none_sent)
+StaysBlocked = breaks(never_blocks=(2, 2, 3))(FifoAck, acknowledged=lambda self, state, j: state)
+NeverAcknowledgesADelivery = breaks(never_blocks=(2, 2, 2))(FifoAck, acknowledgement=none_sent)
 AcknowledgesADeliveryTwice = breaks(fifo=(2, 3, 7))(FifoAck, acknowledgement=DOUBLE)
-AcknowledgesToTheNextProcess = breaks(never_blocks=(3, 4, 9), fifo=(3, 3, 6))(
+AcknowledgesToTheNextProcess = breaks(never_blocks=(3, 2, 3), fifo=(3, 3, 6))(
     FifoAck, symmetric=False, acknowledgement=lambda self, i, packet: [Packet(i, (i + 1) % self.n, "ack")]
 )
 AcknowledgesWithoutDelivering = breaks(delivers_all=(2, 1, 3))(

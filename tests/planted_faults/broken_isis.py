@@ -83,7 +83,7 @@ NeverInsertsWhatItSends = breaks(fifo=(2, 2, 3))(Isis, after_send=lambda self, m
 EmptiesTheBufferOnSending = breaks(fifo=(2, 3, 4), delivers_once=(2, 3, 5))(
     Isis, after_send=lambda self, message, before, after: isis.State((message,))
 )
-WaitsForAnAnswer = breaks(never_blocks=(2, 3, 4))(
+WaitsForAnAnswer = breaks(never_blocks=(2, 2, 2))(
     Isis, blocked_if=lambda self, state, message: any(m.sender == message.sender for m in state.buffer)
 )
 #: Transmission of M_x is not necessary, in general: no site need know of a message that was for the sender of the

@@ -22,7 +22,7 @@ AttachesTheMatrixBefore = breaks(delivers_all=(2, 1, 1), fifo=(2, 2, 3))(
 AttachesTheReceiversColumn = breaks(causal=(3, 3, 5))(RstBefore, part_sent=lambda i, j, k, l: l == j)
 #: What it sent itself: others' messages, of which it heard, it does not pass on.
 AttachesItsRow = breaks(causal=(3, 3, 5))(RstBefore, part_sent=lambda i, j, k, l: k == i)
-SendsOnce = breaks(never_blocks=(2, 3, 4))(
+SendsOnce = breaks(never_blocks=(2, 2, 2))(
     RstBefore, blocked_if=lambda self, state, message: any(state[message.sender])
 )
 
@@ -101,7 +101,7 @@ IncrementsOnDelivery = keeps((3, 3, 983))(
 AttachesNoMatrix = breaks(fifo=(2, 2, 3))(RstSentAlone, stamp=lambda self, state: no_matrix(self))
 AttachesOneColumn = breaks(causal=(3, 3, 5))(RstSentAlone, part_sent=lambda i, j, k, l: l == j)
 SaysNothingOfWhatItSent = breaks(fifo=(2, 2, 3))(RstSentAlone, after_sending=lambda self, i, state, j: state)
-SendsASingleOne = breaks(never_blocks=(2, 3, 4))(
+SendsASingleOne = breaks(never_blocks=(2, 2, 2))(
     RstSentAlone, blocked_if=lambda self, state, message: any(state.sent[message.sender])
 )
 ReadsNothing = breaks(causal=(2, 2, 3), fifo=(2, 2, 3))(RstSentAlone, deliverable=always)
@@ -163,7 +163,7 @@ AttachesTheRowForTheColumn = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
     RstColumn, column=lambda self, state, j: self.ops.vector(lambda k: state.sent[j][k])
 )
 IncrementsNothing = breaks(fifo=(2, 2, 3))(RstColumn, after_sending=lambda self, i, state, j: state)
-SendsNoSecond = breaks(never_blocks=(2, 3, 4))(
+SendsNoSecond = breaks(never_blocks=(2, 2, 2))(
     RstColumn, blocked_if=lambda self, state, message: any(state.sent[message.sender])
 )
 ChecksNoEntry = breaks(fifo=(2, 2, 3), causal=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4))(

@@ -94,7 +94,7 @@ SendsOneCopy = breaks(delivers_all=(3, 1, 2), setup=MULTICAST)(
 )
 DropsEveryDestinationOnSending = breaks(fifo=(3, 3, 4))(Optimal, implied=lambda self, left, dests: NOBODY)
 KeepsOnlyTheDestinationsOfTheMessage = breaks(fifo=(3, 3, 4))(Optimal, implied=lambda self, left, dests: left & dests)
-WaitsForItsLogToEmpty = breaks(never_blocks=(2, 3, 4))(
+WaitsForItsLogToEmpty = breaks(never_blocks=(2, 2, 2))(
     Optimal, blocked_if=lambda self, state, message: any(left for _, left in state.log)
 )
 

@@ -26,7 +26,7 @@ NeverIncrementsOnSending = breaks(fifo=(2, 2, 3))(Rst, after_sending=lambda self
 IncrementsTheMirroredEntry = breaks(deliv_equals_sent_column=(2, 1, 1), fifo=(2, 2, 3), delivers_all=(2, 3, 5))(
     Rst, after_sending=lambda self, i, state, j: Rst.after_sending(self, j, state, i)
 )
-WaitsForAnAnswer = breaks(never_blocks=(2, 3, 4))(
+WaitsForAnAnswer = breaks(never_blocks=(2, 2, 2))(
     Rst, blocked_if=lambda self, state, message: any(state.sent[message.sender])
 )
 

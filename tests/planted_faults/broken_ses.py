@@ -166,7 +166,7 @@ AddsToTheOlderPair = breaks(pairs_are_of_the_past=(2, 2, 2), delivers_all=(2, 3,
 InsertsATimeToCome = breaks(pairs_are_of_the_past=(2, 1, 1), delivers_all=(2, 2, 3))(
     Ses, inserting=lambda self, message, time: self.after_event(message.sender, time)
 )
-WaitsForAnAnswer = breaks(never_blocks=(2, 3, 4))(
+WaitsForAnAnswer = breaks(never_blocks=(2, 2, 2))(
     Ses, blocked_if=lambda self, state, message: any(state.buffer[message.receiver])
 )
 
