@@ -359,7 +359,8 @@ class Search:
             missing = _what_is_missing(self.system, known, state, monitor_state, run)
             why = "from here on it can go on for ever"
             return PropertyResult(known, "violated", run, "; ".join(filter(None, [why, missing])))
-        return PropertyResult(known, "holds", note=note)
+        where = "in every fair run" if lassos.exist and self.check.channel.reliable else ""
+        return PropertyResult(known, "holds", note="; ".join(filter(None, [where, note])))
 
     def _unjudged(self, found: Exploration, known: Property) -> str:
         """The processes that no state lets send, of which `never-blocks` says nothing."""

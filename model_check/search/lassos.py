@@ -52,6 +52,11 @@ class Lassos:
         self.graph = FairGraph(edges, self._arrives)
         self._cyclic = [part.nodes for part in self.graph.components(range(len(self.nodes)))]
 
+    @property
+    def exist(self) -> bool:
+        """True if some run never ends, fair or not."""
+        return bool(self._cyclic)
+
     def without(self, live: Property) -> Lasso | None:
         """A fair run on which the property stays unmet; None if there is none. A run whose loop has no faults is
         preferred, and of these one whose loop is reached by few actions.

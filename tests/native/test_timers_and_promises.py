@@ -78,7 +78,9 @@ def test_an_example_is_right_or_shows_its_bug(
     assert answer.code == code
     assert says(answer.out) == shown
     said = " ".join(answer.out.split())
-    assert "copies=2; retransmit: at any time; a packet that equals 2 in flight is lost at once; fair: an action" in said
+    assert (
+        "copies=2; retransmit: at any time; a packet that equals 2 in flight is lost at once; fair: an action" in said
+    )
 
 
 @pytest.mark.parametrize(("channel", "copies"), [("lossy-fifo", 1), ("lossy-fifo", 3), ("lossy-duplicating-fifo", 1)])
