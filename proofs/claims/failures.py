@@ -115,6 +115,11 @@ def is_at_rest(now: Reached) -> bool:
     return not any(deliverable) and not any(packet.destination for packet in now.in_flight)
 
 
+def waiting(now: Reached) -> set[str]:
+    """The names of the messages that have arrived at survivors of P1 and are not delivered."""
+    return {packet.message.name for local in now.locals[1:] for packet in local.waiting}
+
+
 def agreed_event(now: Reached) -> int:
     """The number that the survivors of P1 would agree on now."""
     survivors = {i: local for i, local in enumerate(now.locals) if i}
@@ -378,8 +383,8 @@ def ses26(quick: bool) -> list[Evidence]:
 
     def not_the_oldest(now: Reached) -> bool:
         earlier = [(s, event) for s, k in minima(now) for event in events(now, 0)[: k - 1]]
-        lost = [m for s, (kind, m) in earlier if kind == "send" and ("receive", m) not in events(now, s)]
-        return now.may("agree") and any(m.name not in in_flight(now) for m in lost)
+        undelivered = {m.name for s, (kind, m) in earlier if kind == "send" and ("receive", m) not in events(now, s)}
+        return now.may("agree") and not undelivered <= in_flight(now) | waiting(now)
 
     elsewhere, younger = (first_run(system, there, only={"agree": never}) for there in (nothing_for_it, not_the_oldest))
     sends = in_every_state(

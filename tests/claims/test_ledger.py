@@ -14,6 +14,7 @@ from typing import get_args
 import pytest
 from command_line_runner import Capture, Crownless
 
+from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims import bundled
 from crownless.proofs.claims.claim import VERDICTS, Entry, Kind, Reading, verdict_of
 from crownless.proofs.claims.evidence import figure
@@ -176,6 +177,45 @@ def test_claims_are_found_by_whole_words_of_their_sentence_place_or_readings(
         rows = answer.out.partition("\nsources:")[0].splitlines()[1:]
         assert [row.split()[0] for row in rows] == found
         assert all(CLAIMS[name].statement in row for name, row in zip(found, rows, strict=True))
+
+
+#: Claims with a proof for every n, and the readings that it is about, by place.
+PROVED_FOR_EVERY_N = {
+    "MF21": [0, 1], "SES19": [0], "SES27": [1], "SA6": [0, 1], "SA14": [0], "SA15": [0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROVED_FOR_EVERY_N)
+def test_what_has_a_short_proof_is_proved_for_any_number(name: str) -> None:
+    finding = finding_of(name)
+    for place in PROVED_FOR_EVERY_N[name]:
+        assert finding.judged[place].verdict == "proved"
+        assert finding.of_readings[place].scope.startswith("any number of ")
+
+
+def test_a_step_that_is_argued_in_words_is_named_in_the_scope() -> None:
+    assert "the messages are at most as many as the sum is counted in words" in finding_of("SES27").evidence.scope
+    assert "sorted is argued" in finding_of("MF21").evidence.scope
+    assert "that the machine clears so is shown up to a bound" in finding_of("SA15").evidence.scope
+
+
+def test_a_relation_that_is_too_narrow_is_judged_where_it_first_makes_a_difference() -> None:
+    """Rule 5 of the policy: ↦ as printed is refuted in MG25, and repaired there."""
+    finding = finding_of("MG25")
+    assert finding.judged[0].text == "a crown of the computation of ℰ alone gives one by ↦ as printed"
+    assert (finding.judged[0].verdict, finding.verdict) == ("refuted", "repaired")
+
+
+def test_a_message_that_a_title_calls_lost_is_lost_in_the_run() -> None:
+    count = 0
+    for name in ("SES17", "SES18", "SES26"):
+        for shown in finding_of(name).evidence.shown:
+            title = re.match(r"(m\d(?: and m\d)*) (?:is|are) lost", shown.title)
+            if title and isinstance(shown.what, Run):
+                count += 1
+                lost = {action.message for action in shown.what.actions if action.action == "lose"}
+                assert set(title[1].split(" and ")) <= lost, shown.title
+    assert count == 2
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
