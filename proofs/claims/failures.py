@@ -17,7 +17,7 @@ from crownless.proofs.induction.evidence import Evidence, fact, found, none_foun
 from crownless.proofs.theorems.impossible_protocols import m2_tells_of_m1
 from crownless.spec.computation import Message
 
-from .claim import ambiguity, claim, error
+from .claim import ambiguity, claim, error, slip_of_print
 from .evidence import breaks, ended, explored, in_every_state, keep, program, proved, searched, system_of
 from .programs import in_flight
 
@@ -34,6 +34,18 @@ def events(now: Reached, p: int) -> Sequence[tuple[str, Message]]:
     """The events of a process so far, as (`send` or `receive`, message), in a `remembering` system."""
     line: Sequence[tuple[str, Message]] = now.monitor_state[1][p]
     return line
+
+
+def sends_in_past(now: Reached, p: int) -> set[Message]:
+    """The messages whose sends are in the causal past of a process, its own events included."""
+    seen = [0] * now.system.n
+    reached = [(p, len(events(now, p)))]
+    while reached:
+        q, upto = reached.pop()
+        received = [message for kind, message in events(now, q)[seen[q] : upto] if kind == "receive"]
+        reached += [(m.sender, list(events(now, m.sender)).index(("send", m)) + 1) for m in received]
+        seen[q] = max(seen[q], upto)
+    return {message for q, upto in enumerate(seen) for kind, message in events(now, q)[:upto] if kind == "send"}
 
 
 def first_run(
@@ -155,6 +167,10 @@ NOTHING_FOR_ONESELF = "self-sends are excluded: the text has pairs for every oth
 @error(
     "the proof takes the event that a missing entry numbers for a message to the waiting site",
     "it need not be one; the claim holds, by another proof, for every n",
+)
+@slip_of_print(
+    "the proof has VT(S)[i] > VT(M')[i] > VT[i], where M' is the message of event n = VT[i] of site i",
+    "VT(S)[i] ≥ VT(M')[i] = VT[i]",
 )
 def ses16(quick: bool) -> Evidence:
     n, m = (3, 3) if quick else (3, 4)

@@ -20,7 +20,8 @@ from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
 
 #: The files that state the claims.
 FILES = (
-    "buffers costs definitions delays failures fig_8 impossibilities ku mf mg sa ses ses_proof thresholds vector_time"
+    "buffers costs definitions delays failures fig_8 impossibilities ku mf mf_remarks mg sa ses ses_proof thresholds "
+    "vector_time"
 )
 for _file in FILES.split():
     import_module(f".{_file}", __package__)

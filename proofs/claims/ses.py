@@ -24,7 +24,7 @@ from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
 from . import pairs
-from .claim import ambiguity, claim
+from .claim import ambiguity, claim, slip_of_print
 from .evidence import breaks, enumerated, explored, figure, keep, program, proved, ran, searched
 from .failures import NOTHING_FOR_ONESELF, events, first_run, remembering
 
@@ -168,6 +168,10 @@ def ses3(quick: bool) -> Evidence:
     reading="as printed, in what the text calls a simplified idea: a request is acknowledged at once",
     kind="ambiguity",
     defense="the text announces a simplified idea, and does not say that a site acknowledges at once",
+)
+@slip_of_print(
+    "after deleting M from BUFF_S, S' would not recognize the replica of M",
+    "after deleting M from its own buffer, BUFF_S'",
 )
 def ses4(quick: bool) -> list[Evidence]:
     once = {"rounds": (1, 0, 0)}
