@@ -119,7 +119,7 @@ def claim_facts(names: Iterable[str] = ()) -> list[dict[str, Any]]:
 
 
 def errata() -> list[dict[str, str]]:
-    """Every error, ambiguity and slip of print in the texts, with the claim that it belongs to."""
+    """The errors, ambiguities and slips of print found in the texts, each with the claim that it belongs to."""
     return [
         {"claim": entry.id, "source": entry.source, **erratum._asdict(), "verdict": entry.recorded}
         for entry in CLAIMS.values()

@@ -223,6 +223,19 @@ def test_a_pair_that_indicates_nothing_is_carried_by_a_message_sent_when_all_bef
     ]
 
 
+def test_the_page_of_errors_names_the_five_texts_and_does_not_say_that_it_is_complete() -> None:
+    page = (Path(__file__).parents[2] / "docs/errors_in_the_texts.md").read_text("utf-8")
+    said = next(line for line in page.splitlines() if "five texts" in line)
+    assert set(re.findall(r"\[(\w+)\]", said)) == {entry.source.split("]")[0].lstrip("[") for entry in CLAIMS.values()}
+    assert "what we found not to be true" in page
+    assert "everything that is not true" not in page
+
+
+def test_kupers_post_has_its_title() -> None:
+    title = "An example run of a matrix-based causal unicast protocol. Blog post, 2022."
+    assert bibliography.BIBLIOGRAPHY["Kup"] == f"L. Kuper. {title}"
+
+
 SLIPS = {
     "SES4": ["BUFF_S'"],
     "SES16": ["VT(M')[i] = VT[i]"],

@@ -70,7 +70,7 @@ def test_an_outside_class_with_two_knobs_is_mapped(own: KnobMap) -> None:
     }
     assert own.alike == "to the application they are one protocol (branching bisimilar, up to (2, 3))"
     (family,) = own.families
-    assert (family.generates, family.exact, len(family.decisions)) == ("exactly fifo", True, 3)
+    assert (family.generates, family.exact, len(family.decisions)) == ("equals fifo within (2, 3)", True, 3)
     assert [pair.both.combination.name for pair in own.only_together()] == [
         "number: from one, accepts: the next, from one"
     ]
