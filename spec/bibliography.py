@@ -29,7 +29,7 @@ BIBLIOGRAPHY = MappingProxyType(
             "A. D. Kshemkalyani, M. Singhal. Necessary and sufficient conditions on information for causal message "
             "ordering and their optimal implementation. Distributed Computing 11(2), 1998."
         ),
-        "Kup": "L. Kuper. On causal unicast: Raynal, Schiper and Toueg's protocol by example. Blog post (title lost).",
+        "Kup": "L. Kuper. An example run of a matrix-based causal unicast protocol. Blog post, 2022.",
         "Lam78": "L. Lamport. Time, clocks, and the ordering of events in a distributed system. CACM 21(7), 1978.",
         "MF": (
             "F. Mattern, S. Fünfrocken. A non-blocking lightweight implementation of causal order message delivery. "

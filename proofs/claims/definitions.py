@@ -115,20 +115,21 @@ def mg24(quick: bool) -> list[Evidence]:
     "[MG] §4.2, 'easy to see'",
     "If there is a crown of size k restricted to ℰ, there is one of size k by ↦.",
     {
-        "a crown by the formula of →_ℰ gives one by ↦ as printed": "proved",
         "a crown of the computation of ℰ alone gives one by ↦ as printed": "refuted",
+        "a crown by the formula of →_ℰ gives one by ↦ as printed": "proved",
         "a crown of the computation of ℰ alone gives one by ↦ with 'before or the same'": "proved",
     },
-    reading="'restricted to ℰ' is taken by the formula of →_ℰ, or by the words beside it: 'the causality chain is "
-    "formed by the events in ℰ'. That →_ℰ lies within →, and that → of ℰ lies within every transitive relation that "
-    "has ≺ and ⇝, is argued, not put to z3",
+    reading="a crown restricted to ℰ is one of the computation of ℰ alone, as →_ℰ is repaired (MG24); or it is taken "
+    "by the formula of →_ℰ. ↦ is taken as printed: this is the first claim for which it makes a difference that its "
+    "formula is too narrow. That →_ℰ lies within →, and that → of ℰ lies within every transitive relation that has ≺ "
+    "and ⇝, is argued, not put to z3",
     kind="ambiguity",
 )
 def mg25(quick: bool) -> list[Evidence]:
-    no_crown = found("a crown of ℰ alone, and none by ↦ as printed", _crownless(), scope=OF_SPLITS)
+    title = "a crown of ℰ alone, and none by ↦ as printed"
     return [
+        found(title, _crownless(), "counterexample-mg25", OF_SPLITS).refutes(),
         conditions.maps_to_holds_what_is_printed(),
-        no_crown.refutes(),
         conditions.maps_to_holds_happened_before(),
     ]
 

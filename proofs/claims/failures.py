@@ -17,7 +17,7 @@ from crownless.proofs.induction.evidence import Evidence, fact, found, none_foun
 from crownless.proofs.theorems.impossible_protocols import m2_tells_of_m1
 from crownless.spec.computation import Message
 
-from .claim import ambiguity, claim, error
+from .claim import ambiguity, claim, error, slip_of_print
 from .evidence import breaks, ended, explored, in_every_state, keep, program, proved, searched, system_of
 from .programs import in_flight
 
@@ -34,6 +34,18 @@ def events(now: Reached, p: int) -> Sequence[tuple[str, Message]]:
     """The events of a process so far, as (`send` or `receive`, message), in a `remembering` system."""
     line: Sequence[tuple[str, Message]] = now.monitor_state[1][p]
     return line
+
+
+def sends_in_past(now: Reached, p: int) -> set[Message]:
+    """The messages whose sends are in the causal past of a process, its own events included."""
+    seen = [0] * now.system.n
+    reached = [(p, len(events(now, p)))]
+    while reached:
+        q, upto = reached.pop()
+        received = [message for kind, message in events(now, q)[seen[q] : upto] if kind == "receive"]
+        reached += [(m.sender, list(events(now, m.sender)).index(("send", m)) + 1) for m in received]
+        seen[q] = max(seen[q], upto)
+    return {message for q, upto in enumerate(seen) for kind, message in events(now, q)[:upto] if kind == "send"}
 
 
 def first_run(
@@ -115,6 +127,11 @@ def is_at_rest(now: Reached) -> bool:
     return not any(deliverable) and not any(packet.destination for packet in now.in_flight)
 
 
+def waiting(now: Reached) -> set[str]:
+    """The names of the messages that have arrived at survivors of P1 and are not delivered."""
+    return {packet.message.name for local in now.locals[1:] for packet in local.waiting}
+
+
 def agreed_event(now: Reached) -> int:
     """The number that the survivors of P1 would agree on now."""
     survivors = {i: local for i, local in enumerate(now.locals) if i}
@@ -150,6 +167,10 @@ NOTHING_FOR_ONESELF = "self-sends are excluded: the text has pairs for every oth
 @error(
     "the proof takes the event that a missing entry numbers for a message to the waiting site",
     "it need not be one; the claim holds, by another proof, for every n",
+)
+@slip_of_print(
+    "the proof has VT(S)[i] > VT(M')[i] > VT[i], where M' is the message of event n = VT[i] of site i",
+    "VT(S)[i] ≥ VT(M')[i] = VT[i]",
 )
 def ses16(quick: bool) -> Evidence:
     n, m = (3, 3) if quick else (3, 4)
@@ -378,8 +399,8 @@ def ses26(quick: bool) -> list[Evidence]:
 
     def not_the_oldest(now: Reached) -> bool:
         earlier = [(s, event) for s, k in minima(now) for event in events(now, 0)[: k - 1]]
-        lost = [m for s, (kind, m) in earlier if kind == "send" and ("receive", m) not in events(now, s)]
-        return now.may("agree") and any(m.name not in in_flight(now) for m in lost)
+        undelivered = {m.name for s, (kind, m) in earlier if kind == "send" and ("receive", m) not in events(now, s)}
+        return now.may("agree") and not undelivered <= in_flight(now) | waiting(now)
 
     elsewhere, younger = (first_run(system, there, only={"agree": never}) for there in (nothing_for_it, not_the_oldest))
     sends = in_every_state(

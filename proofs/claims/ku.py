@@ -20,7 +20,7 @@ from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.protocols.rst import Counts, by_counts
 from crownless.proofs.theorems import deliv_is_redundant
 
-from .claim import ambiguity, claim
+from .claim import ambiguity, claim, slip_of_print
 from .evidence import breaks, explored, in_some_state, keep, live, program, proved, ran, safe, searched, system_of
 from .matrices import AnyStamp, check_changes, same_guard, scripted_run
 
@@ -57,6 +57,8 @@ THE_RUN = (
     Shows(2, "deliver", "m1", NOBODY_SENT, M1, (1, 0, 0)),
     Shows(2, "deliver", "m3", M1_AND_M2, ALL_THREE, (1, 1, 0)),
 )
+#: What speaks for its captions.
+TWICE = "each caption stands there twice, and the second one is right"
 AT_THE_END = (State(M1_AND_M2, (0, 0, 0)), State(ALL_THREE, (1, 0, 0)), State(ALL_THREE, (1, 1, 0)))
 
 
@@ -68,6 +70,14 @@ AT_THE_END = (State(M1_AND_M2, (0, 0, 0)), State(ALL_THREE, (1, 0, 0)), State(AL
     reading="the drawings are lost, and some of their captions name the wrong message or process: by the prose. "
     "Shown over FIFO channels, where the arrival of a message that has to wait is an action of its own",
 )
+@slip_of_print(
+    "a caption has P_3 wait to deliver m_1 until after it's delivered m_3, though it receives m_3 first",
+    "P_3 waits to deliver m_3 until after it's delivered m_1",
+    TWICE,
+)
+@slip_of_print("the same caption has the dashed arrow show what happens to m_1 at P_3", "to m_3", TWICE)
+@slip_of_print("a caption has P_2 deliver m_1", "P_3 delivers m_1", TWICE)
+@slip_of_print("a caption has P_2 deliver m_3", "P_3 delivers m_3", TWICE)
 def ku1(quick: bool) -> Evidence:
     script = load_program("kuper-program")
     run, as_taken = scripted_run(system_of(Rst(3), Program(script), channel="fifo"), [shows[:3] for shows in THE_RUN])
@@ -218,6 +228,10 @@ def _link_sets(n: int, up_to: int) -> list[frozenset[tuple[int, int]]]:
     "If SENT is incremented before it is attached, and the guard and the updates follow suit, nothing else changes.",
     "proved",
     reading="'one more' replaces ≥ for the sender, since beside it nothing is ever delivered; self-sends are excluded",
+)
+@slip_of_print(
+    "P_i would have to check SENT_j[j, i], which P_j may have incremented again since it sent m",
+    "SENT_m[j, i], of the matrix attached to m",
 )
 def ku7(quick: bool) -> Evidence:
     first_two = check_changes(3, 3, "attach SENT after the increment", variants.ONE_MORE)

@@ -20,7 +20,8 @@ from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
 
 #: The files that state the claims.
 FILES = (
-    "buffers costs definitions delays failures fig_8 impossibilities ku mf mg sa ses ses_proof thresholds vector_time"
+    "buffers costs definitions delays failures fig_8 impossibilities ku mf mf_remarks mg sa ses ses_proof thresholds "
+    "vector_time"
 )
 for _file in FILES.split():
     import_module(f".{_file}", __package__)
@@ -118,7 +119,7 @@ def claim_facts(names: Iterable[str] = ()) -> list[dict[str, Any]]:
 
 
 def errata() -> list[dict[str, str]]:
-    """Every error, ambiguity and slip of print in the texts, with the claim that it belongs to."""
+    """The errors, ambiguities and slips of print found in the texts, each with the claim that it belongs to."""
     return [
         {"claim": entry.id, "source": entry.source, **erratum._asdict(), "verdict": entry.recorded}
         for entry in CLAIMS.values()

@@ -8,6 +8,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.search.generating import computation_of
 from crownless.model_check.search.reachable import reachable
 from crownless.proofs.induction.evidence import Evidence, fact, found, together
+from crownless.proofs.theorems import buffer_reach
 from crownless.proofs.theorems.synchronous import fifo_follows_from_causal, theorem_1
 from crownless.spec.by_search import keeps
 from crownless.spec.computation import Computation
@@ -15,6 +16,7 @@ from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
 from . import programs
+from .buffers import invariants_in_time
 from .claim import claim
 from .evidence import breaks, ends, enumerated, explored, figure, generates, keep, proved, ran, searched
 from .programs import becomes, form, on, outcomes
@@ -280,23 +282,39 @@ def mf20(quick: bool) -> Evidence:
     "MF21",
     "[MF] §4.2",
     "There are causally ordered computations that the buffer protocol never generates.",
-    "checked",
-    reading="asked also: which it does generate; mailbox order, we find. Smallest: fewest messages, then processes",
+    {"among any number of processes from three on": "proved"},
+    not_said={
+        "every computation that it generates is in mailbox order": "proved",
+        "it generates every computation in mailbox order": "checked",
+    },
+    reading="Fig. 8 among three processes, and a smallest one (fewest messages, then processes) among four; in larger "
+    "systems the others do what they like. Among two processes causal order is FIFO order. The text asks, too, which "
+    "computations it does generate",
 )
-def mf21(quick: bool) -> Evidence:
-    smallest = _smallest("causal", "mailbox")
+def mf21(quick: bool) -> list[Evidence]:
+    smallest, fig_8 = _smallest("causal", "mailbox"), figure("mf-fig8")
     if smallest is None:
-        return fact(False, "no computation is causal and not mailbox")
+        return [fact(False, "no computation is causal and not mailbox")] * 3
     text = programs.plain_program(smallest)
     out_of_reach = outcomes("rst", "", text) - outcomes("buffer", "", text) == {form(smallest)}
     bounds = [(3, 3), (2, 4)] if quick else [(3, 4), (2, 4), (4, 4)]
-    return (
+    causal = all(decide(c, "causal").kept for c in (smallest, fig_8))
+    connected = proved("buffer", "safe")
+    return [
         found("smallest that is causal and out of reach", smallest)
-        & fact(out_of_reach, "of its program the matrix protocol generates it, and the buffer protocol all but it")
-        & generates("buffer", "mailbox", *bounds)
-        & generates("buffer", "mailbox", (2 if quick else 3, 3), self_sends=True)
-        & fact(not decide(figure("mf-fig8"), "mailbox").kept, "Fig. 8 is not in mailbox order")
-    )
+        & buffer_reach.out_of_reach(smallest, "the smallest one")
+        & buffer_reach.out_of_reach(fig_8, "Fig. 8")
+        & invariants_in_time()
+        & connected
+        & fact(causal, "both are causally ordered")
+        & fact(out_of_reach, "of its program the matrix protocol generates it, and the buffer protocol all but it"),
+        buffer_reach.within_mailbox_order()
+        & invariants_in_time()
+        & connected
+        & fact(not decide(fig_8, "mailbox").kept, "Fig. 8 is not in mailbox order"),
+        generates("buffer", "mailbox", *bounds)
+        & generates("buffer", "mailbox", (2 if quick else 3, 3), self_sends=True),
+    ]
 
 
 @claim(

@@ -34,6 +34,10 @@ LEFT_TO_THE_FULL_RUN = "the bundled counterexample is verified; that none is sma
     "proved",
     reading="⊆, not strict: that each is outside the next one is seen by enumeration",
 )
+@slip_of_print(
+    "§2.1: each process P_i consists of the set ℰ of events, which §2.2 takes for all events of the computation",
+    "P_i consists of a set of events of its own, and ℰ is their union",
+)
 def mg1(quick: bool) -> Evidence:
     return theorem_1()
 
@@ -263,6 +267,10 @@ def _is_smallest(quick: bool, none_smaller: Callable[[], bool], scope: str = NON
     kind="error",
     defense="Fig. 8 has the stronger condition",
 )
+@slip_of_print(
+    "the proof has P(s_i) = P(r_{i+1 mod k}) for i in {0, 2, 3, …, k − 1}; without i = 1 its chain of processes breaks",
+    "for i in {0, 1, 2, …, k − 1}",
+)
 def mg14(quick: bool) -> list[Evidence]:
     split = _counterexample("mg14")
     has_all = split.send_condition() and split.receive_condition() and split.ranked() and split.answers_only()
@@ -294,5 +302,9 @@ def mg14(quick: bool) -> list[Evidence]:
     "received and acknowledged, as §4.3 has it",
 )
 @error("the proof rests on Lemma 4, which is false (MG13)", "the claim holds, by another proof, for every n")
+@slip_of_print(
+    "the proof numbers the crown's messages from 0 to k − 1, and then from 1 to k",
+    "from 0 to k − 1 throughout, with i + 1 taken modulo k",
+)
 def mg15(quick: bool) -> Evidence:
     return theorem_7()

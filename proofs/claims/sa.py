@@ -14,11 +14,12 @@ from crownless.impl.variants import for_matrices as variants
 from crownless.impl.workloads import Free
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.search.reachable import Reached
-from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact, lacking_each, together
+from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact, found, lacking_each, together
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term
 from crownless.proofs.protocols import extra_messages_constraints as constraints
+from crownless.proofs.protocols.rst import RST
 
 from .claim import claim, slip_of_print
 from .evidence import (
@@ -33,6 +34,7 @@ from .evidence import (
     searched,
     system_of,
 )
+from .failures import first_run, remembering, sends_in_past
 from .matrices import AnyStamp, same_guard
 from .thresholds import ANY_THRESHOLD, FOUR_ENTRIES, SEVEN_ENTRIES, extra, never, waits_for_an_extra_message
 
@@ -159,6 +161,44 @@ def sa3(quick: bool) -> list[Evidence]:
         & same_guard(variants.ForgetsItsOwnColumn(n), Rst(n), Free(n, m))
         & keep(explored(variants.ForgetsItsOwnColumn(n), Free(n, m))),
         keep(searched("rst", n, m), "deliv-equals-sent-column"),
+    ]
+
+
+@claim(
+    "SA18",
+    "[SA] §3",
+    "M_k[i, j] can be interpreted as the number of messages sent from P_i to P_j in the causal past of P_k.",
+    {
+        "by the updates as §3 prints them": "refuted",
+        "if the receiver P_k increments M_k[i, k], too, as in [RST91]": "proved",
+    },
+    reading="of the algorithm of [RST91], as §3 retells it: its receiver takes the maximum and increments DELIV alone "
+    "(SA3). The causal past of P_k: all that happened at P_k, and before",
+    kind="slip of print",
+    defense="§3 retells [RST91], which has the increment",
+)
+def sa18(quick: bool) -> list[Evidence]:
+    n, m = (3, 3) if quick else (3, 4)
+
+    def counts_its_past(now: Reached) -> bool:
+        return all(
+            local.sent[k][l] == sum((x.sender, x.receiver) == (k, l) for x in sends_in_past(now, p))
+            for p, local in enumerate(now.locals)
+            for k, l in product(range(now.system.n), repeat=2)
+        )
+
+    run = first_run(remembering(variants.CountsOnce, Free(2, 1)), lambda now: not counts_its_past(now))
+    invariant = "SENT counts what is known"
+    return [
+        found("P2 has delivered m1, and M_2[1, 2] is 0", run, "counterexample-sa18").refutes(),
+        proved("rst", "safe")
+        & fact(invariant in RST.invariants, f"which rests on this: {invariant}, that is, the sends in the causal past")
+        & in_every_state(
+            "every matrix counts the sends in its process's past",
+            remembering(Rst, Free(n, m)),
+            counts_its_past,
+            monitored=True,
+        ),
     ]
 
 

@@ -16,6 +16,7 @@ from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.generating import computation_of, generate
 from crownless.model_check.search.reachable import Reached
 from crownless.proofs.induction.evidence import Evidence, fact, found
+from crownless.proofs.theorems.total_order import causal_follows_from_total
 from crownless.spec import library
 from crownless.spec.clocks import CLOCKS, readings
 from crownless.spec.computation import Computation
@@ -23,7 +24,7 @@ from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
 from . import pairs
-from .claim import ambiguity, claim
+from .claim import ambiguity, claim, slip_of_print
 from .evidence import breaks, enumerated, explored, figure, keep, program, proved, ran, searched
 from .failures import NOTHING_FOR_ONESELF, events, first_run, remembering
 
@@ -102,7 +103,7 @@ def ses2(quick: bool) -> Evidence:
     "[SES] §1, §2",
     "Causal order is weaker than total order.",
     {
-        "total: all events are in one total order that extends →, as in [Lam78], by which sites receive": "checked",
+        "total: all events are in one total order that extends →, as in [Lam78], by which sites receive": "proved",
         "total: all sites see the messages in one order, whatever → is": "refuted",
     },
     reading="'weaker than total ordering' (§1, §2): whatever is in total order is in causal order, and not conversely. "
@@ -126,7 +127,8 @@ def ses19(quick: bool) -> list[Evidence]:
         == 1
     )
     return [
-        enumerated(
+        causal_follows_from_total()
+        & enumerated(
             "computations whose sites receive in one total order that extends → (mailbox order) are causally ordered",
             [*computations(n, m), *broadcasts],
             lambda c: decide(c, "causal").kept,
@@ -166,6 +168,10 @@ def ses3(quick: bool) -> Evidence:
     reading="as printed, in what the text calls a simplified idea: a request is acknowledged at once",
     kind="ambiguity",
     defense="the text announces a simplified idea, and does not say that a site acknowledges at once",
+)
+@slip_of_print(
+    "after deleting M from BUFF_S, S' would not recognize the replica of M",
+    "after deleting M from its own buffer, BUFF_S'",
 )
 def ses4(quick: bool) -> list[Evidence]:
     once = {"rounds": (1, 0, 0)}

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from crownless.impl.protocol import Packet
 from crownless.impl.protocols.ses import Ses
 from crownless.impl.protocols.ses_rollback import SesRollback
 from crownless.impl.workloads import Free
@@ -11,7 +12,9 @@ from crownless.model_check.search.reachable import Reached
 from crownless.proofs.induction.evidence import Evidence, by_z3, fact, found
 from crownless.proofs.protocols import vector_time
 from crownless.proofs.protocols.ses import SES
+from crownless.proofs.theorems.waiting_messages import at_most_the_sum
 from crownless.spec import library
+from crownless.spec.computation import Message
 
 from . import pairs
 from .claim import ambiguity, claim, error
@@ -157,7 +160,7 @@ def ses23(quick: bool) -> list[Evidence]:
     "[SES] §4.2.5, liveness",
     "The messages that must be delivered to S before a waiting message M are fewer than the sum of all positive "
     "VT[i] − VT(S)[i].",
-    {"smaller than the sum": "refuted", "not more than the sum": "checked"},
+    {"smaller than the sum": "refuted", "not more than the sum": "proved"},
     reading="(S, VT) is M's pair when it has arrived; before M must come what was sent to S causally before it",
 )
 @error(
@@ -170,10 +173,10 @@ def ses27(quick: bool) -> list[Evidence]:
     def counts(now: Reached) -> Iterator[tuple[int, int]]:
         """For each message that waits: how many undelivered ones were sent causally before it to S, and the sum."""
         for sites, s, packet in missing(now):
-            past = [event for i in range(now.system.n) for event in events(now, i)[: packet.stamp.time[i]]]
-            before = [x for kind, x in past if kind == "send" and s in x.receivers and x != packet.message]
-            owed = [x for x in before if ("receive", x) not in events(now, s)]
-            yield len(owed), sum(packet.stamp.buffer[s][i] - now.locals[s].time[i] for i in sites)
+            yield (
+                len(_missing_before(now, packet)),
+                sum(packet.stamp.buffer[s][i] - now.locals[s].time[i] for i in sites),
+            )
 
     too_many = first_run(remembering(Ses, Free(2, 2)), lambda now: any(owed >= most for owed, most in counts(now)))
     at_most = in_every_state(
@@ -185,5 +188,49 @@ def ses27(quick: bool) -> list[Evidence]:
     )
     return [
         found("m2 must wait for m1; the sum is 1: (1,0) − (0,0)", too_many, "counterexample-ses27").refutes(),
-        at_most & fact(True, "", f"every interleaving of {n} sites and {m} messages, unordered channel"),
+        at_most_the_sum()
+        & proved("ses", "safe")
+        & at_most
+        & fact(True, "", f"every interleaving of {n} sites and {m} messages, unordered channel"),
     ]
+
+
+@claim(
+    "SES28",
+    "[SES] §5",
+    "A pair (S, VT) on a message M indicates that at least one message preceding M must still be delivered to S.",
+    {
+        "each pair that M carries, also for the site where it arrives": "refuted",
+        "a pair for the site S where M arrives, while VT < VT(S) is not true": "proved",
+    },
+    reading="a message is still to be delivered to S if it was sent to S causally before M, and S has not delivered it",
+    kind="ambiguity",
+    defense="the sentence before has the pair delay M until VT(S) has become greater",
+)
+def ses28(quick: bool) -> list[Evidence]:
+    def pair_of_a_delivered_message(now: Reached) -> bool:
+        """True if a message is in flight to S with a pair for S, and all that was sent to S before it is delivered."""
+        return any(
+            any(packet.stamp.buffer[packet.destination]) and not _missing_before(now, packet)
+            for packet in now.in_flight
+        )
+
+    one_by_one = {"send": lambda now: not now.in_flight}
+    run = first_run(remembering(Ses, Free(2, 2)), pair_of_a_delivered_message, only=one_by_one)
+    return [
+        found(
+            "m2 carries the pair of m1 for P2, which had delivered m1 before m2 was sent", run, "counterexample-ses28"
+        ).refutes(),
+        proved("ses").saying(
+            "z3: a message waits only while one that was sent to its site causally before it is missing",
+            pairs.FOR_UNICASTS,
+        ),
+    ]
+
+
+def _missing_before(now: Reached, packet: Packet) -> list[Message]:
+    """The messages to the same site that were sent causally before this one and are not delivered."""
+    s = packet.destination
+    past = [event for i in range(now.system.n) for event in events(now, i)[: packet.stamp.time[i]]]
+    before = [x for kind, x in past if kind == "send" and s in x.receivers and x != packet.message]
+    return [x for x in before if ("receive", x) not in events(now, s)]

@@ -125,7 +125,7 @@ class Decision:
 class Family(NamedTuple):
     """The right combinations that generate the same computations within the bound of the comparison."""
 
-    generates: str  #: the exact order, or how much of it
+    generates: str  #: the order that it equals within that bound, or how much of it; with the bound
     decisions: list[Decision]
     exact: bool  #: True if it generates every computation of the promised order
 
@@ -232,13 +232,15 @@ class KnobMap:
         return [self._family(group) for group in sorted(groups.values(), key=len, reverse=True)]
 
     def _family(self, group: list[Decision]) -> Family:
-        answer = self.realized(group[0].combination)
+        answer, within = self.realized(group[0].combination), f"within {self.compared_at}"
         promised = answer.promises
-        if answer.equals is not None:
-            return Family(f"exactly {answer.equals}", group, promised in answer.equal_orders)
+        if answer.equal_orders:
+            first, *others = answer.equal_orders
+            same = f" (there = {', '.join(others)})" if others else ""
+            return Family(f"equals {first} {within}{same}", group, promised in answer.equal_orders)
         one = answer.orders[promised]
-        within = ", ".join(answer.strongest(answer.contained_in))
-        return Family(f"{within}: {one.generated:,} of {one.computations:,} computations", group, False)
+        inside = ", ".join(answer.strongest(answer.contained_in))
+        return Family(f"{inside}, {one.generated:,} of {one.computations:,} computations {within}", group, False)
 
     @property
     def compared_at(self) -> tuple[int, int]:
@@ -302,6 +304,13 @@ class KnobMap:
         if not self.right or self.outcomes["unknown"]:
             return []
         return [knob for k, knob in enumerate(self.knobs) if not self._matters(k)]
+
+    @property
+    def idle(self) -> str:
+        """The same in words, with the bound; nothing if each knob matters."""
+        names = ", ".join(knob.name for knob in self.never_matter())
+        bounds = f"what is right up to {self.bound}, and generated up to {self.compared_at}"
+        return names and f"never matter to {bounds}, however the others stand: {names}"
 
     def _matters(self, k: int) -> bool:
         seen: dict[tuple[int, ...], Any] = {}

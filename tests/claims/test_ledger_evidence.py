@@ -39,7 +39,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims import buffers as claim_buffers
 from crownless.proofs.claims import evidence as kinds
-from crownless.proofs.claims import fig_8, impossibilities, mf, monitored_machines, sa, ses
+from crownless.proofs.claims import fig_8, impossibilities, mf, mf_remarks, monitored_machines, sa, ses
 from crownless.proofs.claims.ledger import CLAIMS, Finding, recompute
 from crownless.proofs.claims.splits import Split
 from crownless.proofs.induction import proving
@@ -50,7 +50,15 @@ from crownless.proofs.protocols import buffer_lemmas
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.proofs.protocols.extra_messages import WithExtraMessages
 from crownless.proofs.protocols.vector_time import VectorTimeRun
-from crownless.proofs.theorems import conditions, impossible_protocols, synchronous
+from crownless.proofs.theorems import (
+    buffer_reach,
+    conditions,
+    few_entries,
+    impossible_protocols,
+    synchronous,
+    total_order,
+    waiting_messages,
+)
 from crownless.spec import by_search
 from crownless.spec.clocks import LamportClock
 from crownless.spec.orders import decide
@@ -287,6 +295,11 @@ COMMITS_LATER = of_variant(fig_8.commit_claims, fig_8.CommitsOnAcknowledgement)
 CLEARS_ALL, NO_TICK = matrices.ClearsTheWholeColumn.after_sending, pair_variants.DeliveriesDoNotTick.time_after
 FORGETS, LEARNS_NOTHING = matrices.ForgetsWhatItHad.after_delivering, matrices.LearnsNothing.after_delivering
 
+
+def _with_own_column(original: Callable[[], list[Claim]] = few_entries.pigeonhole_claims) -> list[Claim]:
+    return [claim.without("the own column is zero") for claim in original()]
+
+
 #: Machines that no proof of a protocol is about.
 VARIANTS = (ASKS, WATCHED, fig_8_variants.PlacedAfterwards, pair_variants.PairsBesides)
 
@@ -320,10 +333,19 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("SES25", "never gives up the dead", buffers.GivesUpTheDead, "agree", lambda self, states, crashed: None),
     ("SES26", "every pair is evidence", SesRollback, "minimum", _any_entry),
     ("SES27", "sends do not tick", Ses, "after_event", pair_variants.NothingTicks.after_event),
+    ("SES19", "the order need not extend →", total_order.TotallyOrdered, "extends", lambda self: z3.BoolVal(True)),
+    ("SES27", "time says nothing of what is known", waiting_messages, "BY", waiting_messages.BY[1:]),
+    ("SES28", "waits for nothing", Ses, "deliverable", always),
+    ("MF21", "posts without waiting", Buffer, "may_post", lambda self, state: True),
+    ("MF21", "of the order of gets nothing is known", buffer_reach.Reached, "lemmas", nothing),
     ("MF26", "posts on to no receiver", BufferPipelined, "may_post_on", lambda self, state, message: False),
     ("MF27", "one place in input buffers", BufferBounded, "deliverable", _one_place),
     ("MF28", "acknowledgements carry a matrix", Buffer, "acknowledgement", _acknowledges_by_matrix),
     ("MF28", "posts without waiting", Buffer, "may_post", lambda self, state: True),
+    ("MF29", "≺ leaves out posts and acknowledgements", mf_remarks.EventsOfASite, "through", ()),
+    ("MF29", "≺ goes through acknowledgements", mf_remarks.ThroughMessages, "through", ("ack",)),
+    ("MF30", "a blocked sender piggybacks something", mf_remarks, "_count_nothing", lambda stamp: 1),
+    ("MF31", "§3.2 for §3.1", mf_remarks, "AT_ONCE", mf_remarks.IF_IT_MAY_GO),
     ("MG1", "messages need not be vertical", IN_TIME, "sync", without(IN_TIME.sync, "SYNC: T(s) = T(r)")),
     ("MG2", "happened-before is anything", IN_TIME, "leads_in_time", nothing),
     ("MG2", "sync is never", IN_TIME, "sync", contradiction),
@@ -385,6 +407,8 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("SA9", "learns nothing", ExtraMessages, "after_delivering", LEARNS_NOTHING),
     ("SA14", "clears nothing", ExtraMessages, "clearings", lambda self, i, state: [(state, ())]),
     ("SA14", "clears all", ExtraMessages, "after_sending", CLEARS_ALL),
+    ("SA15", "the own column may have entries", few_entries, "pigeonhole_claims", _with_own_column),
+    ("SA18", "the receiver does not count", Rst, "after_delivering", matrices.CountsOnce.after_delivering),
     ("SA15", "clears nothing", ExtraMessages, "clearings", lambda self, i, state: [(state, ())]),
     ("SA16", "waits for nothing", ExtraMessages, "satisfied", always),
     ("SA17", "waits for nothing", ExtraMessages, "satisfied", always),

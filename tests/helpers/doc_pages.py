@@ -43,6 +43,7 @@ PAGES = (
     "command_line",
     "notation",
     "errors_in_the_texts",
+    "knobs",
 )
 #: Pages whose blocks start Spark.
 PAGES_ON_SPARK = ("event_logs",)

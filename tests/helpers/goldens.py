@@ -101,7 +101,7 @@ def protocol_table() -> str:
 
 
 def errors_table() -> str:
-    """Every error, ambiguity and slip of print, from the ledger, with what is true instead."""
+    """The errors, ambiguities and slips of print, from the ledger, with what is true instead."""
     drawn = {facts["name"] for facts in bundled.facts()}
     rows = [
         "| claim | it says | | kind | wrong as printed | true instead | to see it |",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
+from crownless.command_line.verbs.knobs_page import page_of
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import protocol_named
 from crownless.impl.variants.knobs import Combination, class_with_knobs, combinations, knobs_of, size
+from crownless.impl.variants.knobs_of_buffer import BufferByKnobs
 from crownless.impl.variants.knobs_of_rst import RstByKnobs
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
@@ -28,6 +31,7 @@ from crownless.proofs.knobs.knob_map import KnobMap
 from crownless.proofs.knobs.same_behavior import behavior_of
 from crownless.proofs.knobs.same_functions import functions_of
 
+ROOT = Path(__file__).parents[2]
 OWN = f"{Path(__file__).parents[1] / 'helpers' / 'fifo_by_knobs.py'}:FifoByKnobs"
 FifoByKnobs = protocol_named(OWN)
 BEFORE = "sender counts: before sending, delivered: the own column of SENT, guard: exactly one less from the sender"
@@ -70,7 +74,11 @@ def test_an_outside_class_with_two_knobs_is_mapped(own: KnobMap) -> None:
     }
     assert own.alike == "to the application they are one protocol (branching bisimilar, up to (2, 3))"
     (family,) = own.families
-    assert (family.generates, family.exact, len(family.decisions)) == ("exactly fifo", True, 3)
+    assert (family.generates, family.exact, len(family.decisions)) == (
+        "equals fifo within (2, 3) (there = causal, mailbox, one-n, n-n)",
+        True,
+        3,
+    )
     assert [pair.both.combination.name for pair in own.only_together()] == [
         "number: from one, accepts: the next, from one"
     ]
@@ -78,6 +86,47 @@ def test_an_outside_class_with_two_knobs_is_mapped(own: KnobMap) -> None:
     assert not own.never_matter()
     assert not own.contradictions
     assert sorted(map(len, own.islands)) == [1, 2]
+
+
+def test_what_is_said_of_all_right_combinations_has_its_bound() -> None:
+    """Causal and mailbox order do not differ within it: the buffers equal both, and beyond it one of them."""
+    kind = type(
+        "Few", (BufferByKnobs,), {"knobs": {"acknowledgement_ends": BufferByKnobs.knobs["acknowledgement_ends"]}}
+    )
+    found = cr.knobs(kind, 2, 2)
+    (family,) = found.families
+    assert family.generates.startswith("equals causal within (2, 2) (there = fifo, mailbox")
+    assert found.idle == (
+        "never matter to what is right up to (2, 2), and generated up to (2, 2), however the others stand: "
+        "acknowledgement ends"
+    )
+    page = page_of(found, None, "page.md")
+    assert f"| {family.generates} | 2 |" in page
+    assert f"\n{found.idle.replace('never', 'Never', 1)}.\n" in page
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/knobs").glob("*.md")), ids=lambda page: page.stem)
+def test_a_page_of_a_map_says_nothing_without_its_bound(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert not re.search(r"^\| exactly ", text, re.MULTILINE)
+    assert re.search(r"^\| equals \w+ within \(3, 3\)", text, re.MULTILINE)
+    assert all(" up to (" in line for line in text.splitlines() if line.startswith("Never matter"))
+
+
+def test_the_map_credits_the_papers_and_calls_nothing_new() -> None:
+    text = (ROOT / "docs/knobs.md").read_text("utf-8")
+    assert not re.search(r"\(new|\"new\"", text, re.IGNORECASE)
+    for find in ("Which of the two counts is needed?", "What need not travel.", "One entry is enough."):
+        assert "[SA] §3" in text.partition(f"**{find}")[2].partition("\n* **")[0], find
+    assert "we have not searched the literature beyond [Kup], [MF], [MG], [SA]\nand [SES]" in text
+
+
+def test_acknowledged_on_delivery_and_pipelined_any_order_of_deliveries_is_wrong_in_seven_actions() -> None:
+    pipelined = "acknowledged on: delivery, next may go: with none outstanding from another receiver"
+    result = run_check(Check(f"buffer[{pipelined}, next delivered: the newest]", 2, 2, channel="fifo"))
+    assert len(result["causal"].run or ()) == 7
+    assert run_check(Check("buffer[acknowledged on: delivery, next delivered: the newest]", 2, 2, channel="fifo")).holds
+    assert run_check(Check(f"buffer[{pipelined}]", 2, 2, channel="fifo")).holds
 
 
 def test_a_wrong_alternative_has_a_shortest_run(own: KnobMap) -> None:

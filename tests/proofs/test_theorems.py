@@ -15,11 +15,20 @@ from crownless.impl.protocols.murty_garg import MurtyGarg, State
 from crownless.impl.variants import variant
 from crownless.impl.variants.for_murty_garg import AcknowledgesAtOnce
 from crownless.proofs.claims import bundled, delays, thresholds
+from crownless.proofs.claims.evidence import figure
 from crownless.proofs.claims.ledger import CLAIMS, recompute
 from crownless.proofs.claims.splits import Split, split_by_names
 from crownless.proofs.induction.evidence import fact
 from crownless.proofs.induction.theorem import Claim, theorem, without_each
-from crownless.proofs.theorems import conditions, impossible_protocols, synchronous
+from crownless.proofs.theorems import (
+    buffer_reach,
+    conditions,
+    few_entries,
+    impossible_protocols,
+    synchronous,
+    total_order,
+    waiting_messages,
+)
 from crownless.proofs.theorems import smallest_synchronous as search
 from crownless.proofs.theorems.bounded import Bounded, BoundedSearchGaveUp
 from crownless.proofs.theorems.computation import NEVER, AnyComputation
@@ -48,6 +57,10 @@ NEEDED: dict[str, tuple[list[Claim], set[str] | None]] = {
             "→ lies within what holds ≺ and ⇝ and is transitive", "a cycle has two messages or more",
         },
     ),
+    "a total order": ([total_order.inclusion("lost"), total_order.inclusion("pending")], None),
+    "the sum of [SES]": ([waiting_messages.bound_claim()], None),
+    "entries in columns": ([*few_entries.pigeonhole_claims(), *few_entries.clearing_claims()], None),
+    "Fig. 8 is never generated": ([buffer_reach.never_generated(figure("mf-fig8"))], None),
     "Theorem 7": (synchronous.four_lemmas(), {"SP", "RP", "each message is acknowledged"}),
 }  # fmt: skip
 

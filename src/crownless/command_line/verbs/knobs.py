@@ -201,10 +201,9 @@ def _print_families(found: KnobMap) -> None:
     if not found.families:
         return
     print_line()
-    n, m = found.compared_at
     proved = ["proved"] * found.has_proofs
     right = ("combinations", *proved, "control", "numbers")
-    rows = Rows(f"generates, up to ({n}, {m})", *right, "cheapest", right=right)
+    rows = Rows("generates", *right, "cheapest", right=right)
     for family in found.families:
         cheapest = family.cheapest
         rows.add_row(
@@ -239,9 +238,8 @@ def _print_pairs(found: KnobMap) -> None:
             print_line(f"  {pair.both.combination.name}: {pair.both.said}")
         if len(pairs) > LISTED:
             print_line(f"  and {len(pairs) - LISTED:,} more")
-    idle = found.never_matter()
-    if idle:
-        print_line(f"never matter, however the others stand: {', '.join(knob.name for knob in idle)}")
+    if found.idle:
+        print_line(found.idle)
 
 
 def _print_finds(found: KnobMap) -> None:

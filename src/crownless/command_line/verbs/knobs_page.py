@@ -59,10 +59,8 @@ def _alone(found: KnobMap) -> Iterator[str]:
     yield row("", "as published", _over(found.published), "<br>".join(found.published.run))
     for knob, name, decision in found.alone():
         yield row(knob.name, name, _over(decision), "<br>".join(decision.run))
-    idle = found.never_matter()
-    if idle:
-        yield ""
-        yield f"Never matter, however the others stand: {', '.join(knob.name for knob in idle)}."
+    if found.idle:
+        yield from ("", f"{found.idle[0].upper()}{found.idle[1:]}.")
 
 
 def _over(decision: Decision) -> str:
