@@ -40,7 +40,7 @@ class NodeLoop(asyncio.SelectorEventLoop):
         self,
         when: float,
         callback: Callable[[Unpack[Arguments]], object],
-        *args: Unpack[Arguments],
+        *args: *Arguments,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         handle = super().call_at(when, callback, *args, context=context)
@@ -49,7 +49,7 @@ class NodeLoop(asyncio.SelectorEventLoop):
         return handle
 
     def run_in_executor(
-        self, executor: Executor | None, func: Callable[[Unpack[Arguments]], Value], *args: Unpack[Arguments]
+        self, executor: Executor | None, func: Callable[[Unpack[Arguments]], Value], *args: *Arguments
     ) -> asyncio.Future[Value]:
         self._threads.append(innermost_call(_callers()))
         return self.create_future()

@@ -13,7 +13,7 @@ from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_SOMET
 from crownless.oracle.conformance.conformance_request import DELIVERY, JUDGED, WITH_REPLIES
 from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.node import FAILURES
-from crownless.oracle.conformance.schedules import Replay
+from crownless.oracle.conformance.replays import Replay
 from crownless.runtime.printable import listed, printable, some
 from crownless.spec.orders import TOTAL, WITH_TOTAL
 
@@ -101,7 +101,10 @@ def print_replay(name: str, found: Replay, *, drawings: bool) -> None:
         print_line(f"this run violates {listed(found.broken)}")
     if found.best_effort is not None:
         print_line(found.best_effort)
-    print_line(f"{name} {'no longer' if found else 'still'} violates {found.schedule.breaks} by this schedule")
+    if found.verdict == "unknown":
+        print_line(f"{name}: {found.conclusion}")
+    else:
+        print_line(f"{name} {found.conclusion} by this schedule")
 
 
 def _shown_by(result: Conformance, line: PropertyResult) -> str:
