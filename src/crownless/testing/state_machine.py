@@ -258,8 +258,11 @@ class _Driven(RuleBasedStateMachine):
                 said = goes_on_for_ever(self.subject.owed)
                 raise AssertionError(f"{said}\n{without_middle(self.subject.story())}")
         self.seen.note(self.subject)
-        if self.must_deliver and self.subject.owed and self.subject.pending is None:
-            raise AssertionError(f"{never_delivered(self.subject.owed)}\n{self.subject.story()}")
+        if not (self.must_deliver and self.subject.owed):
+            return
+        if self.subject.pending is not None:
+            raise Undecided(f"{type(self).__name__}: unknown: {self.subject.pending}")
+        raise AssertionError(f"{never_delivered(self.subject.owed)}\n{self.subject.story()}")
 
 
 class _Nodes(Network):
