@@ -205,14 +205,14 @@ class SilentProtocol(Unordered):
 )
 def test_a_test_that_decides_nothing_does_not_pass(subject: Any, said: str) -> None:
     machine = stateful(subject, order="fifo", delivers_all=False, walks=20, messages=3)
-    machine.TestCase.settings = QUICK
+    machine.TestCase.settings = settings(QUICK, max_examples=10)
     with pytest.raises(Undecided, match=said):
         machine.TestCase("runTest").runTest()
 
 
 def test_a_message_that_waits_for_a_timer_is_not_reported_as_never_delivered() -> None:
     with pytest.raises(Undecided, match="a timer is pending"):
-        run_state_machine_as_test(stateful(Sleepy, order="fifo"), settings=QUICK)
+        run_state_machine_as_test(stateful(Sleepy, order="fifo"), settings=settings(QUICK, max_examples=10))
 
 
 def test_a_protocol_is_held_to_what_it_promises_over_the_channel_it_needs() -> None:
