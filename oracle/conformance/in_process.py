@@ -11,7 +11,7 @@ Processes are numbered from 0. `to` is one of them if messages are unicasts; oth
 attribute `sends` of the class says how messages are addressed, unless the request does: `unicast`, the default,
 `multicast`, `broadcast`, or `broadcast-to-all`. A node may instead return its outputs: pairs `(to, packet)`, and the
 messages that it delivers, as strings. The constructor takes any of these four arguments, by name. Methods may be
-coroutines.
+coroutines (see `event_loop`).
 """
 
 import asyncio
