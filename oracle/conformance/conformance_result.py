@@ -16,6 +16,7 @@ from crownless.model_check.system.properties import (
     NEVER_BLOCKS,
     Property,
 )
+from crownless.runtime.errors import Undecided
 from crownless.runtime.printable import in_brackets, listed, printable, some
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import ORDERS, TOTAL, WITH_TOTAL, strongest, weaker
@@ -183,6 +184,11 @@ class Conformance(CheckResult):
     best_effort: str | None = None
     #: False if the program does not announce that it takes replies, so that none were offered inside deliveries.
     takes_replies: bool = True
+
+    def __bool__(self) -> bool:
+        if self.verdict == "unknown" and self.undecided is not None:
+            raise Undecided(f"{self!r} is neither true nor false: {self.undecided}")
+        return super().__bool__()
 
     def __repr__(self) -> str:
         found = f"{self.protocol}: {self.verdict}{self.one_at_a_time}"

@@ -142,7 +142,7 @@ def test_a_node_that_is_left_with_a_timer_a_thread_or_a_running_task_is_unknown_
     assert found.kept == ["asynchronous"]
     assert (found.json()["pending"], found.json()["generates"]) == (found.undecided, None)
     assert found.undecided in str(found)
-    with pytest.raises(Undecided):
+    with pytest.raises(Undecided, match="is neither true nor false: a t"):
         bool(found)
 
 
