@@ -1,4 +1,4 @@
-"""The replay of a schedule with the same implementation or another one: does it still violate the property?
+"""The replay of a schedule with the same implementation or another one, and its verdict.
 
 If the nodes no longer follow the schedule, the replay has diverged, and decides nothing.
 """
