@@ -197,6 +197,8 @@ class ProtocolMachine:
     admits_multicast: ClassVar[bool] = False
     #: True if its purity is otherwise known: then no call is made twice to detect impurity.
     is_known_to_be_pure: ClassVar[bool] = False
+    #: The interleavings that no search of it tries, in words; empty: there are none.
+    not_tried: ClassVar[str] = ""
     #: False if its local states are not worth showing as variables.
     shows_variables: ClassVar[bool] = True
     #: Kinds of packets that name a message without carrying it, such as a request to send it.

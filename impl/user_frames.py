@@ -37,9 +37,23 @@ def innermost_place(lines: Iterable[Line]) -> str | None:
     """The first of these lines that is in the user's own files; if none is, in any file but crownless's; None if there
     is none at all.
     """
+    found = _innermost(lines)
+    return None if found is None else _place_in(found)
+
+
+def innermost_call(lines: Iterable[Line]) -> str:
+    """The same line with its function: ``Batch.flush (node.py:9)``."""
+    found = _innermost(lines)
+    return "unknown code" if found is None else f"{found[0].f_code.co_qualname} ({_place_in(found)})"
+
+
+def _innermost(lines: Iterable[Line]) -> Line | None:
     known = [(frame, line) for frame, line in lines if not _is_of_crownless(frame)]
-    users = [(frame, line) for frame, line in known if _is_users(frame)]
-    return next((place(frame.f_code.co_filename, line) for frame, line in users or known), None)
+    return next((one for one in known if _is_users(one[0])), known[0] if known else None)
+
+
+def _place_in(line: Line) -> str:
+    return place(line[0].f_code.co_filename, line[1])
 
 
 def lines_of(traceback: TracebackType | None) -> list[Line]:

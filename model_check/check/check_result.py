@@ -246,7 +246,9 @@ class CheckResult(Drawn):
             parts.append(f"{check.crashes} {what}")
         if not check.channel.reliable:
             parts.append("fair: an action that is possible again and again is taken; a lost packet stays lost")
-        parts.append(f"search ended early: {found.stopped}" if found.stopped else "every interleaving")
+        not_tried = check.machine.not_tried
+        every = f"every interleaving of inputs; {not_tried}" if not_tried else "every interleaving"
+        parts.append(f"search ended early: {found.stopped}" if found.stopped else every)
         return "; ".join([*parts, str(self.engine)])
 
     @property

@@ -21,6 +21,8 @@ class Suite(NamedTuple):
     subject: str
     lines: "Sequence[PropertyResult]"
     seconds: float
+    #: The scope of the verdicts, in words.
+    scope: str = ""
 
 
 def junit(suites: Sequence[Suite]) -> str:
@@ -35,6 +37,9 @@ def junit(suites: Sequence[Suite]) -> str:
         name = printable(suite.subject)
         facts = {"name": name, "time": f"{suite.seconds:.3f}", **{key: str(count) for key, count in counts.items()}}
         element = ElementTree.SubElement(root, "testsuite", facts)
+        if suite.scope:
+            properties = ElementTree.SubElement(element, "properties")
+            ElementTree.SubElement(properties, "property", name="scope", value=printable(suite.scope))
         for line in suite.lines:
             case = ElementTree.SubElement(element, "testcase", classname=name, name=printable(line.property.name))
             if line.verdict != "holds":

@@ -24,9 +24,11 @@ from .node import (
     Input,
     NodeFailure,
     Output,
+    Pending,
     Query,
     Send,
     Transmits,
+    left_pending,
     name_for_nodes,
 )
 
@@ -88,6 +90,12 @@ class Answers:
     def vary(self) -> bool:
         """True if a node answers at random or unasked, so that no other result is certain."""
         return any(isinstance(known, NodeFailure) and known.kind in VARYING for known in self._known.values())
+
+    @property
+    def pending(self) -> str | None:
+        """The first timer, thread or task that an answer left pending, in words; None if there is none."""
+        answers = (known for known in self._known.values() if not isinstance(known, NodeFailure))
+        return next(filter(None, map(left_pending, answers)), None)
 
     def fails(self, query: Query, failure: NodeFailure) -> None:
         """Makes this failure the answer to the query."""
@@ -224,13 +232,15 @@ def difference(first: Answer | NodeFailure, then: Answer | NodeFailure) -> str:
 def _in_words(answer: Answer | NodeFailure) -> str:
     if isinstance(answer, NodeFailure):
         return f"{answer.kind}: {answer.said}"
-    said = [
-        f"a packet to P{shown(output.to + 1)}: {shown(output.body)}"
-        if isinstance(output, Transmits)
-        else f"{type(output).__name__.lower()} {shown(output.message, str)}"
-        for output in answer
-    ]
-    return shortened("; ".join(said), MAX_SAID) or "nothing"
+    return shortened("; ".join(map(_output_in_words, answer)), MAX_SAID) or "nothing"
+
+
+def _output_in_words(output: Output) -> str:
+    if isinstance(output, Transmits):
+        return f"a packet to P{shown(output.to + 1)}: {shown(output.body)}"
+    if isinstance(output, Pending):
+        return output.what
+    return f"{type(output).__name__.lower()} {shown(output.message, str)}"
 
 
 # -- repetitions -------------------------------------------------------------------------------------------------------
@@ -273,8 +283,15 @@ def kind_of(query: Query, answer: Answer | NodeFailure) -> Hashable:
         parts += [number(name) for each in sends for name in (*each.receivers, name_for_nodes(each))]
         parts += [number(one.source)] if isinstance(one, Arrival) else []
     for output in answer:
-        parts += [type(output).__name__, number(output.to if isinstance(output, Transmits) else output.message)]
+        parts += [type(output).__name__, number(_named_by(output))]
     return tuple(parts)
+
+
+def _named_by(output: Output) -> Hashable:
+    """The process, message or code that an output names."""
+    if isinstance(output, Transmits):
+        return output.to
+    return output.what if isinstance(output, Pending) else output.message
 
 
 @dataclass

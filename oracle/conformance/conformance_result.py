@@ -9,7 +9,14 @@ from crownless.model_check.check.check_result import CheckResult, Outcome, Prope
 from crownless.model_check.check.exports import Suite
 from crownless.model_check.search.realizing import Realization
 from crownless.model_check.system.exploration import FIRST_VIOLATION
-from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS, Property
+from crownless.model_check.system.properties import (
+    DELIVERS_ALL,
+    DELIVERS_ONCE,
+    DELIVERS_SOMETHING,
+    NEVER_BLOCKS,
+    Property,
+)
+from crownless.runtime.errors import Undecided
 from crownless.runtime.printable import in_brackets, listed, printable, some
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import ORDERS, TOTAL, WITH_TOTAL, strongest, weaker
@@ -17,15 +24,17 @@ from crownless.spec.orders import ORDERS, TOTAL, WITH_TOTAL, strongest, weaker
 from .answers import Repeats
 from .conformance_request import DELIVERY, JUDGED, WITH_REPLIES, Request
 from .node import FAILURES, VARYING
-from .node_machine import Failed
+from .node_machine import Failed, pending_in
 from .schedules import Schedule, schedule_of
 
 #: All orders and properties that are decided, in display order.
 PROPERTIES = {
     **{name: Property(name, "always", meaning) for name, meaning in FAILURES.items()},
-    **{known.name: known for known in (DELIVERS_ONCE, DELIVERS_ALL, NEVER_BLOCKS)},
+    **{known.name: known for known in (DELIVERS_ONCE, DELIVERS_ALL, NEVER_BLOCKS, DELIVERS_SOMETHING)},
     **{name: Property(name, "always", WITH_TOTAL[name].demands) for name in (*JUDGED, TOTAL.name)},
 }
+#: Why no order is kept by nodes that deliver nothing.
+NOTHING_DELIVERED = "no message is ever delivered"
 #: Bounds (processes, messages) at which an order has fewer computations than each weaker one.
 DISTINGUISHED_AT: dict[Sends, dict[str, tuple[int, int]]] = {
     "unicast": {"causal": (3, 3), "mailbox": (4, 4), "one-n": (4, 4), "n-n": (3, 4)},
@@ -52,7 +61,7 @@ class Searched(NamedTuple):
         """The results for a property."""
         for result in self.results:
             if name in result:
-                yield self._beyond_no_failure(result[name])
+                yield self._as_far_as_known(result[name])
         if self.realization is not None and name in ORDERS:
             broken = self.realization.orders[name].extra is not None
             verdict: Outcome = "violated" if broken else "unknown" if self.realization.stopped else "holds"
@@ -64,10 +73,16 @@ class Searched(NamedTuple):
         """True if a run of this search violates the property."""
         return any(line.verdict == "violated" for line in self.lines(name))
 
-    def _beyond_no_failure(self, line: PropertyResult) -> PropertyResult:
-        """The line read by itself; a run with a failing node shows nothing else, except earlier deliveries."""
+    def _as_far_as_known(self, line: PropertyResult) -> PropertyResult:
+        """The line read by itself. A run with a failing node shows nothing else, except earlier deliveries. A run after
+        which a timer is pending does not end there.
+        """
         line = replace(line, property=PROPERTIES[line.property.name])
-        failed = [] if line.run is None else [state for state in line.run.local_states if isinstance(state, Failed)]
+        states = () if line.run is None else line.run.local_states
+        pending = pending_in(states) if line.property.kind == "live" else None
+        if pending is not None:
+            return PropertyResult(line.property, "unknown", note=pending)
+        failed = [state for state in states if isinstance(state, Failed)]
         if not failed or line.property.name == DELIVERS_ONCE.name:
             return line
         if line.property.name in FAILURES:
@@ -75,11 +90,15 @@ class Searched(NamedTuple):
         return PropertyResult(line.property, "unknown", note=f"a node fails first: {failed[0].kind}")
 
 
-def merged(searches: list[Searched], request: Request, ended_early: str | None) -> tuple[PropertyResult, ...]:
-    """A line for each property: the worst of the verdicts of all searches, with a run if there is one.
+def merged(
+    searches: list[Searched], request: Request, ended_early: str | None, pending: str | None = None
+) -> tuple[PropertyResult, ...]:
+    """A line for each property: the worst of the verdicts of all searches, with a run if there is one; for
+    `delivers-something` the best.
 
     A run that violates an order violates all stronger ones. If a node answers at random or unasked, no other verdict is
-    certain.
+    certain. If a node has a timer `pending`, runs in which it fires were not tried, so that nothing holds; orders are
+    not kept by nodes that deliver nothing.
     """
     unicasts = request.sends == "unicast"
     lines: dict[str, PropertyResult] = {}
@@ -92,6 +111,8 @@ def merged(searches: list[Searched], request: Request, ended_early: str | None) 
         if name not in FAILURES and any(map(is_violated, VARYING)):
             return PropertyResult(known, "unknown", note="a node fails first")
         found = [line for search in searches for line in search.lines(name)]
+        if known.kind == "sometimes" and found:
+            return _best(found, pending)
         broken = [line for line in found if line.verdict == "violated"]
         if not broken and name in JUDGED:
             below = weaker(name, unicasts=unicasts)
@@ -109,12 +130,22 @@ def merged(searches: list[Searched], request: Request, ended_early: str | None) 
             depth = searches[-1].results[-1].exploration.depth if searches and searches[-1].results else 0
             note = f"not violated before the search ended, at runs of {some(depth, 'action')}: {ended_early}"
             return PropertyResult(known, "unknown", note=note)
+        if pending is not None:
+            return PropertyResult(known, "unknown", note=pending)
+        if name in WITH_TOTAL and lines[DELIVERS_SOMETHING.name].verdict != "holds":
+            return PropertyResult(known, "unknown", note=NOTHING_DELIVERED)
         return found[0]
 
     for name in PROPERTIES:
         if name != TOTAL.name or not unicasts:
             lines[name] = line_of(name)
     return tuple(lines.values())
+
+
+def _best(found: Iterable[PropertyResult], pending: str | None) -> PropertyResult:
+    """The result of a `sometimes` property: it holds if one search reaches it."""
+    best = max(found, key=lambda line: line.verdict == "holds")
+    return best if best.verdict == "holds" or pending is None else replace(best, note=pending)
 
 
 def as_promised(lines: Iterable[PropertyResult], request: Request) -> tuple[PropertyResult, ...]:
@@ -147,30 +178,44 @@ class Conformance(CheckResult):
     unconfirmed: str | None = None
     #: Why some searches or runs were cut short.
     ended_by: str | None = None
+    #: The first timer, thread or task that a node left pending after an input, in words.
+    pending: str | None = None
     #: Why the answers may not include all of the nodes' output.
     best_effort: str | None = None
     #: False if the program does not announce that it takes replies, so that none were offered inside deliveries.
     takes_replies: bool = True
 
+    def __bool__(self) -> bool:
+        if self.verdict == "unknown" and self.undecided is not None:
+            raise Undecided(f"{self!r} is neither true nor false: {self.undecided}")
+        return super().__bool__()
+
     def __repr__(self) -> str:
+        found = f"{self.protocol}: {self.verdict}{self.one_at_a_time}"
         if self.runs is not None:
-            return in_brackets(f"{self.protocol}: {self.verdict} in {some(self.made, 'random run')}")
-        kept = listed(self.named)
-        return in_brackets(f"{self.protocol}: {self.verdict}, keeps {kept} within {self.request.bound}")
+            return in_brackets(f"{found} in {some(self.made, 'random run')}")
+        return in_brackets(f"{found}, keeps {listed(self.named)} within {self.request.bound}")
 
     def __str__(self) -> str:
         kept = "" if self.runs is not None else f", keeps {listed(self.named)}"
-        parts = [printable(f"{self.protocol}: {self.verdict}{kept}; {self.scope}")]
+        why = f"{self.undecided}; " if self.verdict == "unknown" and self.undecided else ""
+        parts = [printable(f"{self.protocol}: {self.verdict}{self.one_at_a_time}{kept}; {why}{self.scope}")]
         parts += [str(line) for line in self.violations.values() if line.run is not None]
         return "\n\n".join(parts)
 
     # -- the verdict ---------------------------------------------------------------------------------------------------
 
     @property
+    def one_at_a_time(self) -> str:
+        """A reminder that races between tasks of a node were not tried, after a verdict; empty if it has none."""
+        return ", one input at a time" if self.check.machine.not_tried else ""
+
+    @property
     def wanted(self) -> list[PropertyResult]:
         """The lines that decide: on failures, on deliveries, and on the orders of the request."""
         delivery = [name for name in self.request.delivery if self.runs is None or name != NEVER_BLOCKS.name]
-        return [self[name] for name in (*FAILURES, *delivery, *self.request.orders) if name != "asynchronous"]
+        names = (*FAILURES, *delivery, DELIVERS_SOMETHING.name, *self.request.orders)
+        return [self[name] for name in names if name != "asynchronous"]
 
     @property
     def broken(self) -> list[str]:
@@ -182,8 +227,17 @@ class Conformance(CheckResult):
         """For random runs, `holds` means that none of them violates anything."""
         if self.broken:
             return "violated" if self.unconfirmed is None else "unknown"
+        return "holds" if self.undecided is None else "unknown"
+
+    @property
+    def undecided(self) -> str | None:
+        """Why the verdict is unknown, unless a property is violated; None if it is not."""
+        if self.ended_by is not None or self.pending is not None:
+            return self.ended_by or self.pending
+        if self[DELIVERS_SOMETHING.name].verdict == "unknown":
+            return NOTHING_DELIVERED
         undecided = self.runs is None and any(line.verdict == "unknown" for line in self.wanted)
-        return "unknown" if self.ended_by is not None or undecided else "holds"
+        return "not every property was decided" if undecided else None
 
     @property
     def failures(self) -> list[PropertyResult]:
@@ -239,11 +293,11 @@ class Conformance(CheckResult):
 
     @property
     def realization(self) -> Realization | None:
-        """The complete computations that the nodes generate with free sends; None if not searched, or if a node answers
-        at random or unasked.
+        """The complete computations that the nodes generate with free sends; None if not searched, if a node answers at
+        random or unasked, or if timers are pending, after which it may generate others.
         """
-        vary = any(self[name].verdict == "violated" for name in VARYING)
-        return self.searches[0].realization if self.searches and not vary else None
+        certain = self.pending is None and all(self[name].verdict != "violated" for name in VARYING)
+        return self.searches[0].realization if self.searches and certain else None
 
     def broken_by_replies(self) -> list[str]:
         """The properties violated by sends from inside deliveries, but not by free sends."""
@@ -266,6 +320,7 @@ class Conformance(CheckResult):
             parts = [some(self.made, "random run"), check.workload.scope]
             parts.append(f"{check.channel_name} channel: {check.channel.meaning}")
             parts += [f"with {WITH_REPLIES}"] if self.request.messages_with_replies else []
+            parts += [check.machine.not_tried] if check.machine.not_tried else []
         else:
             parts = [self.searches[0].results[0].scope]
             replies = some(self.request.messages_with_replies, "message")
@@ -274,7 +329,7 @@ class Conformance(CheckResult):
 
     def suite(self) -> Suite:
         """The deciding lines, for other tools."""
-        return Suite(self.protocol, self.wanted, self.seconds)
+        return Suite(self.protocol, self.wanted, self.seconds, self.scope)
 
     def schedule(self, name: str) -> Schedule | None:
         """The schedule of a violation, which can be saved and repeated; None if it has no run."""
@@ -299,11 +354,13 @@ class Conformance(CheckResult):
             "orders": {name: lines[name] for name in request.judged},
             "strongest": self.strongest,
             "failures": [line.json() for line in self.failures],
-            "delivery": [lines[name] for name in DELIVERY if name in lines],
+            "delivery": [lines[name] for name in (*DELIVERY, DELIVERS_SOMETHING.name) if name in lines],
             "generates": None if self.realization is None else self.realization.json(),
             "same_orders": self.same_orders,
             "unconfirmed": self.unconfirmed,
             "ended_early": self.ended_by,
+            "pending": self.pending,
+            "not_tried": self.check.machine.not_tried or None,
             "best_effort": self.best_effort,
             "takes_replies": self.takes_replies,
             "states": self.exploration.states,

@@ -117,6 +117,7 @@ def conform_at_random(
         repeats=answers.repeats,
         unconfirmed=unconfirmed,
         ended_by=part.reason,
+        pending=answers.pending,
         best_effort=implementation.best_effort,
         takes_replies=request.replies != 0 or implementation.takes_replies,
     )
@@ -244,7 +245,7 @@ class _Conforming:
 
     def result(self, ended: str | None) -> Conformance:
         """The result of all searches so far."""
-        lines = merged(self.searches, self.request, ended)
+        lines = merged(self.searches, self.request, ended, self.answers.pending)
         first = self.searches[0].results[0]
         return Conformance(
             first.check,
@@ -258,6 +259,7 @@ class _Conforming:
             repeats=self.answers.repeats,
             unconfirmed=None if self.answers.vary else _unconfirmed(lines, self.answers),
             ended_by=ended,
+            pending=self.answers.pending,
             best_effort=self.implementation.best_effort,
             takes_replies=self.takes_replies,
         )

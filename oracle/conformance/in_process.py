@@ -11,7 +11,7 @@ Processes are numbered from 0. `to` is one of them if messages are unicasts; oth
 attribute `sends` of the class says how messages are addressed, unless the request does: `unicast`, the default,
 `multicast`, `broadcast`, or `broadcast-to-all`. A node may instead return its outputs: pairs `(to, packet)`, and the
 messages that it delivers, as strings. The constructor takes any of these four arguments, by name. Methods may be
-coroutines.
+coroutines (see `event_loop`).
 """
 
 import asyncio
@@ -37,7 +37,9 @@ from crownless.spec.orders import order_named
 
 from .bodies import Body, value_body
 from .conformance_request import DELIVERY
+from .event_loop import NodeLoop
 from .node import (
+    ONE_AT_A_TIME,
     Answer,
     Arrival,
     Delivers,
@@ -47,6 +49,7 @@ from .node import (
     NodeFailure,
     NodeLimits,
     Output,
+    Pending,
     Restart,
     Send,
     Transmits,
@@ -55,8 +58,6 @@ from .node import (
 
 #: The arguments of a node's constructor.
 ARGUMENTS = ("process", "processes", "transmit", "deliver")
-#: How often each task of a node may resume after an input.
-TURNS = 50
 
 
 class _Done:
@@ -121,6 +122,7 @@ class InProcess(Implementation):
                 raise BadInput(f"{kind.__name__} has no method {method}", hint=hint + "on_packet(source, packet)")
         methods = [value for base in kind.__mro__ for value in vars(base).values()]
         self.is_async = any(inspect.iscoroutinefunction(method) for method in methods)
+        self.not_tried = ONE_AT_A_TIME if self.is_async else ""
         self.restarts = callable(getattr(kind, "on_restart", None))
 
     def start(self, process: int, running: Node | None = None) -> Node:
@@ -141,9 +143,10 @@ class _Object(Node):
         self.at_work = False
         self.unasked = ""
         self.reply: Message | None = None
-        #: The asyncio loop, if its class has coroutines; and the exceptions of its tasks.
-        self.loop: asyncio.AbstractEventLoop | None = None
+        #: The asyncio loop, if its class has coroutines; the exceptions of its tasks; what is left pending there.
+        self.loop: NodeLoop | None = None
         self._errors: list[Any] = []
+        self._pending: str | None = None
         self._make()
 
     def close(self) -> None:
@@ -178,7 +181,7 @@ class _Object(Node):
         if isinstance(given, Restart) and not self.nodes.restarts:
             self.close()
             self._make()  # nothing is kept
-            return ()
+            return self._answered()
         if isinstance(given, Send):
             self._call("on_send", self._sending(given.message))
         elif isinstance(given, Arrival):
@@ -190,7 +193,10 @@ class _Object(Node):
             self._call("on_tick", (), None if hasattr(self.object, "on_tick") else lambda: None)
         if self.unasked:
             raise NodeFailure("speaks-unasked", f"{self.nodes.kind.__name__} {self.unasked}")
-        return tuple(self.outputs)
+        return self._answered()
+
+    def _answered(self) -> Answer:
+        return (*self.outputs, *([] if self._pending is None else [Pending(self._pending)]))
 
     def _sending(self, message: Message) -> tuple[Any, ...]:
         to = message.receivers[0] if self.nodes.unicasts and len(message.receivers) == 1 else message.receivers
@@ -249,20 +255,19 @@ class _Object(Node):
     def _perform(self, method: str, call: Callable[[], Any]) -> None:
         """Makes a call, and notes its result: inside an asyncio loop if the class has coroutines."""
         if self.loop is None and self.nodes.is_async:
-            self.loop = asyncio.new_event_loop()
+            self.loop = NodeLoop()
             self.loop.set_exception_handler(lambda _, context: self._errors.append(context.get("exception")))
         if self.loop is None:
             self._note_returned(method, call())
             return
-        self.loop.run_until_complete(self._turn(method, call))
+        self._pending = self.loop.run_until_complete(self._run_to_idle(self.loop, method, call))
         if self._errors and (error := self._errors.pop(0)) is not None:
             raise error
 
-    async def _turn(self, method: str, call: Callable[[], Any]) -> None:
-        """Makes a call, then runs the node's tasks until all have ended or wait."""
+    async def _run_to_idle(self, loop: NodeLoop, method: str, call: Callable[[], Any]) -> str | None:
+        """Makes a call, then runs the node's tasks; returns the pending one, in words."""
         self._note_returned(method, call())
-        for _ in range(TURNS):
-            await asyncio.sleep(0)
+        return await loop.run_to_idle()
 
     async def _awaited(self, method: str, coroutine: Any) -> None:
         try:

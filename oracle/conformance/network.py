@@ -18,7 +18,7 @@ from crownless.spec.orders import decide
 from crownless.spec.recorder import Recorder
 
 from .node import NodeFailure
-from .node_machine import Failed, NodeMachine
+from .node_machine import Failed, NodeMachine, pending_in
 
 
 class Move(NamedTuple):
@@ -102,6 +102,16 @@ class Network(StepwiseRun):
         """Submitted and not delivered: (message, receiver)."""
         owed = self.system.undelivered(self.monitor_state, self.state)
         return {(self._called[message], self._names[q]) for message, q in owed}
+
+    @property
+    def pending(self) -> str | None:
+        """The first timer, thread or task that a node has pending, in words."""
+        return pending_in(self.system.local_states(self.state))
+
+    @property
+    def delivers(self) -> bool:
+        """True if a message was delivered."""
+        return bool(self._delivered)
 
     @property
     def computation(self) -> Computation:

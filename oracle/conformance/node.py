@@ -82,9 +82,25 @@ class Sends:
     message: str
 
 
-Output = Transmits | Delivers | Queues | Sends
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The node is left with a timer, a thread or a running task of its own; `what` names it. Always the last output."""
+
+    what: str
+
+
+Output = Transmits | Delivers | Queues | Sends | Pending
 #: The outputs of one input, in order.
 Answer = tuple[Output, ...]
+
+
+def left_pending(answer: Answer) -> str | None:
+    """The timer, thread or task that the node is left with, in words; None if it is idle."""
+    return next((output.what for output in answer if isinstance(output, Pending)), None)
+
+
+#: The races that are not tried of nodes with tasks or threads of their own.
+ONE_AT_A_TIME = "inputs are given one at a time, when the node is idle: races between its own tasks are not tried"
 
 #: The ways in which a node fails, each with the property that it violates.
 FAILURES = {
@@ -153,6 +169,8 @@ class Implementation(ABC):
     promises: tuple[str, ...] = ()
     #: Why the answers may not include all of the nodes' output, in words.
     best_effort: str | None = None
+    #: The interleavings that are not tried, in words: `ONE_AT_A_TIME`, unless nodes have no tasks of their own.
+    not_tried: str = ""
 
     def __init__(self, name: str, n: int, limits: NodeLimits | None) -> None:
         self.name = name

@@ -33,6 +33,7 @@ from .node import (
     Sends,
     Tick,
     Transmits,
+    left_pending,
     name_for_nodes,
 )
 
@@ -51,6 +52,8 @@ class Works(NamedTuple):
     reply: Message | None = None
     ticks: int = 0
     restarts: int = 0
+    #: The timer, thread or task that is left pending, in words.
+    pending: str | None = None
 
     def __repr__(self) -> str:
         return f"<works, after {some(len(self.history), 'input')}>"
@@ -150,13 +153,15 @@ class NodeMachine(ProtocolMachine):
         """The step given by the node's answer."""
         replying = given if state.reply is None else replace(given, reply=state.reply)
         try:
-            step = self._outcome(i, replying, self.answer(i, (*state.history, replying)))
+            answer = self.answer(i, (*state.history, replying))
+            step = self._outcome(i, replying, answer)
         except NodeFailure as failure:
             happened = [sent(given.message)] if isinstance(given, Send) else []
             return Step(Failed(failure.kind, failure.said, (*state.history, replying)), (), happened)
         replied = state.reply is not None and any(event == ("send", state.reply) for event in step.events)
         history = (*state.history, replying if replied else given)
-        return step._replace(state=state._replace(history=history, reply=None if replied else state.reply))
+        after = state._replace(history=history, reply=None if replied else state.reply, pending=left_pending(answer))
+        return step._replace(state=after)
 
     def _outcome(self, i: int, given: Input, answer: Answer) -> Step:
         """The packets and events of an answer. Raises `NodeFailure` if such an event is impossible."""
@@ -217,6 +222,11 @@ class NodeMachine(ProtocolMachine):
         return message
 
 
+def pending_in(local_states: Iterable[Any]) -> str | None:
+    """The first timer, thread or task that these nodes have pending, in words. With one, a run does not end there."""
+    return next((state.pending for state in local_states if isinstance(state, Works) and state.pending), None)
+
+
 def _does_not_fail(kind: str, machine: Any, i: int, state: Works | Failed) -> bool:
     return not isinstance(state, Failed) or state.kind != kind
 
@@ -235,7 +245,12 @@ def check_of_nodes(
     """A check of nodes with freely sending applications, within the bounds of the request."""
     claimed = request.orders[-1] if request.orders else "asynchronous"
     free = Free(request.processes, request.messages, self_sends=request.self_sends, sends=request.sends)
-    facts = {"promises": claimed, "__module__": __name__, "__doc__": NodeMachine.__doc__}
+    facts = {
+        "promises": claimed,
+        "not_tried": answers.nodes.not_tried,
+        "__module__": __name__,
+        "__doc__": NodeMachine.__doc__,
+    }
     kind: type[NodeMachine] = type(answers.nodes.name, (NodeMachine,), facts)
     machine = kind(
         request.processes,

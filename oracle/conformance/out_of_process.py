@@ -22,6 +22,7 @@ from crownless.spec.enumeration import Sends as KindOfSends
 from .line_forms import End, Form, JsonForm, PlainForm
 from .maelstrom_form import MaelstromForm
 from .node import (
+    ONE_AT_A_TIME,
     Answer,
     Delivers,
     Implementation,
@@ -47,6 +48,7 @@ class OutOfProcess(Implementation):
     """Nodes started by a command. The line form is recognised by the answer to `init`."""
 
     may_shift = True
+    not_tried = ONE_AT_A_TIME
 
     def __init__(
         self,

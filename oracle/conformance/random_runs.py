@@ -13,7 +13,7 @@ from crownless.impl.channels import channel_named
 from crownless.model_check.check.check_result import PropertyResult
 from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.runs.runs import wrong_event
-from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
+from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, DELIVERS_SOMETHING, NEVER_BLOCKS
 from crownless.spec.orders import TOTAL, WITH_TOTAL, decide
 
 from .answers import Answers
@@ -33,6 +33,8 @@ class Sampling:
         #: The number of messages that applications send in a run.
         self.messages = request.messages
         self.made = 0
+        #: True if a message was delivered in one of the walks.
+        self.delivers = False
         #: The violation of each property, and the number of the run that showed it first.
         self.found: dict[str, tuple[Failure, int]] = {}
 
@@ -56,6 +58,7 @@ class Sampling:
             self._note(number, _broken_by(failure), failure)
         if driven is None:
             return
+        self.delivers |= driven.delivers
         if DELIVERS_ONCE.name in driven.broken:
             self._note(number, DELIVERS_ONCE.name, Failure(DELIVERS_ONCE.name, wrong_event(driven.run), "", taken))
         computation = driven.computation
@@ -85,6 +88,10 @@ class Sampling:
         return tuple(self._line(name) for name in PROPERTIES if name not in undecided)
 
     def _line(self, name: str) -> PropertyResult:
+        if name == DELIVERS_SOMETHING.name and self.delivers:
+            return PropertyResult(PROPERTIES[name], "holds")
+        if name == DELIVERS_SOMETHING.name:
+            return PropertyResult(PROPERTIES[name], "unknown", note=f"no run of {self.made:,} reaches it")
         if name not in self.found:
             return PropertyResult(PROPERTIES[name], "unknown", note=f"no run of {self.made:,} violates it")
         failure, _ = self.found[name]

@@ -1,12 +1,11 @@
-"""Schedules of violations as files of their own, and their replay with the same implementation or another one.
+"""Schedules of violations, as files of their own.
 
 A schedule records each send with its receivers, when each packet arrives, and the events that follow. A packet is
 identified by its link and its number among those transmitted there, so that a schedule outlives changes of packet
 contents.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -14,23 +13,14 @@ import msgspec
 
 from crownless.impl.channels import channel_named
 from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES
-from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.model_check.runs.runs import Run, ShownAction
 from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, SavedProperty
-from crownless.model_check.runs.stepwise import Follower
-from crownless.runtime.ending import watching
 from crownless.runtime.errors import BadInput
-from crownless.runtime.printable import in_brackets, printable
+from crownless.runtime.printable import in_brackets
 from crownless.runtime.reading import decode_json
 from crownless.spec.computation import process_names
-from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.drawn import Drawn
-from crownless.spec.orders import WITH_TOTAL, decide
 
-from .answers import Answers
 from .conformance_request import Request
-from .node import Implementation
-from .node_machine import Failed, check_of_nodes
 
 HINT = "give what 'crownless conform --save' wrote"
 
@@ -115,89 +105,3 @@ def schedule_of(implementation: str, breaks: str, run: Run, request: Request) ->
 def _step_of(action: ShownAction) -> SavedAction:
     number = 0 if action.packet is None else action.packet.number
     return msgspec.convert({**action.json(), "number": number}, SavedAction)
-
-
-@dataclass(frozen=True, repr=False)
-class Replay(Drawn):
-    """The result of replaying a schedule: the run as far as it could be followed, and its violations.
-
-    `differs`: the step at which the run differs from the schedule, in words; None if it does not.
-    """
-
-    schedule: Schedule
-    run: Run
-    broken: tuple[str, ...]
-    differs: str | None
-    #: Why the answers may not include all of the nodes' output.
-    best_effort: str | None = None
-
-    def __bool__(self) -> bool:
-        """True if the schedule no longer violates the property that it once violated."""
-        return self.schedule.breaks not in self.broken
-
-    def __repr__(self) -> str:
-        return in_brackets(f"replay: {'no longer' if self else 'still'} violates {self.schedule.breaks}")
-
-    def __str__(self) -> str:
-        differs = "" if self.differs is None else f"; differs at {self.differs}"
-        return (
-            printable(f"{'no longer' if self else 'still'} violates {self.schedule.breaks}{differs}")
-            + f"\n\n{self.run}"
-        )
-
-    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
-        """The diagram of the run."""
-        still = "" if self else f"{self.schedule.implementation} violates {self.schedule.breaks}"
-        yield self.run.diagram(still, highlight or self.schedule.breaks)
-
-    @property
-    def shows_violation(self) -> bool:
-        """True if there is a violation to be shown."""
-        return not self
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "breaks": self.schedule.breaks,
-            "still_broken": not self,
-            "broken": list(self.broken),
-            "differs": self.differs,
-            "best_effort": self.best_effort,
-            "run": self.run.json(),
-        }
-
-
-def _broken_by(follower: Follower) -> tuple[str, ...]:
-    """All that the run violates: failures, delivery properties, and orders."""
-    system, state = follower.system, follower.state
-    found = [local.kind for local in system.local_states(state) if isinstance(local, Failed)]
-    found += follower.broken
-    if system.may_end(system.moves(state)) and system.undelivered(follower.monitor_state, state):
-        found.append("delivers-all")
-    c = computation_of_run(follower.run)
-    found += [] if c is None else [name for name in WITH_TOTAL if not decide(c, name, "pending").kept]
-    return tuple(dict.fromkeys(found))
-
-
-@watching()
-def replay(implementation: Implementation, schedule: Schedule) -> Replay:
-    """Takes an implementation through a schedule, as far as it can be followed."""
-    request = schedule.request
-    answers = Answers(implementation)
-    check = check_of_nodes(answers, request, (), replies=schedule.replies).resolve()
-    follower, differs = Follower(check.system()), None
-    for k, wanted in enumerate((step.shown() for step in schedule.steps), 1):
-        if follower.follow(wanted, exactly=False) is None:
-            differs = differs or f"step {k}: {cannot_be_taken(wanted)}"
-            break
-        now, before = follower.run.actions[-1].happened, wanted.happened
-        if differs is None and now != before:
-            said = [" and ".join(map(" ".join, one)) or "nothing" for one in (now, before)]
-            differs = f"step {k}, at {wanted.process}: {said[0]}; before: {said[1]}"
-    return Replay(schedule, follower.run, _broken_by(follower), differs, implementation.best_effort)
-
-
-def cannot_be_taken(action: ShownAction) -> str:
-    """Why a step of a schedule cannot be followed."""
-    if action.packet is not None:
-        return f"there is no packet {action.packet.number} from {action.packet.source} to {action.process}"
-    return f"{action.process} takes no step '{action.action}' now"

@@ -35,6 +35,12 @@ class Walkable(Protocol):
     @property
     def progress(self) -> int: ...
 
+    @property
+    def pending(self) -> str | None: ...
+
+    @property
+    def delivers(self) -> bool: ...
+
     def moves(self) -> list[Move]: ...
 
     def violation(self, order: str) -> str | None: ...
@@ -83,14 +89,20 @@ class Walks(NamedTuple, Generic[Driven]):
     most: int = MAX_STEPS
     retransmits: bool = False
 
-    def shortest_failure(self, sizes: Iterator[tuple[int, int]], walks: int = WALKS) -> tuple[Failure, int] | None:
-        """A short failing walk of the smallest failing size, and the number of walks made; None if none fails."""
+    def shortest_failure(
+        self, sizes: Iterator[tuple[int, int]], walks: int = WALKS, on_walk: Callable[[Driven], None] = lambda _: None
+    ) -> tuple[Failure, int] | None:
+        """A short failing walk of the smallest failing size, and the number of walks made; None if none fails.
+        `on_walk` gets the driven object of each walk.
+        """
         made = 0
         for processes, messages in sizes:
             found: Failure | None = None
             limit, walk = walks, 0
             while walk < limit:
-                failure = self.walk(processes, messages, Random(f"{processes} {messages} {walk}")).failure
+                driven, _, failure = self.walk(processes, messages, Random(f"{processes} {messages} {walk}"))
+                if driven is not None:
+                    on_walk(driven)
                 walk += 1
                 if failure is not None:
                     limit = walk + walks if found is None else limit
@@ -159,7 +171,8 @@ class Walks(NamedTuple, Generic[Driven]):
             return failure(type(error.__cause__).__name__ if error.__cause__ else breaks, str(error), error)
         if self.order is not None and (broken := driven.violation(self.order)) is not None:
             return failure("order", broken)
-        if self.must_deliver and driven.owed and not any(move.kind == "step" for move in moves):
+        ends = driven.pending is None and not any(move.kind == "step" for move in moves)
+        if self.must_deliver and driven.owed and ends:
             return failure("never delivered", never_delivered(driven.owed))
         return Walk(driven, tuple(taken))
 

@@ -7,14 +7,15 @@ from typing import Any, TypedDict, Unpack
 
 from crownless.impl import own_protocols
 from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES
-from crownless.oracle.conformance import conforming, schedules
+from crownless.oracle.conformance import conforming, replays
 from crownless.oracle.conformance.bodies import to_ignore
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.in_process import InProcess, sends_of
 from crownless.oracle.conformance.node import Implementation, NodeLimits
 from crownless.oracle.conformance.out_of_process import OutOfProcess
-from crownless.oracle.conformance.schedules import Replay, read_schedule
+from crownless.oracle.conformance.replays import Replay
+from crownless.oracle.conformance.schedules import read_schedule
 from crownless.runtime.printable import as_json
 from crownless.runtime.reading import read_bytes
 from crownless.spec.enumeration import Sends, known_sends
@@ -60,7 +61,9 @@ def conform(
     default: what the class says by its attribute `sends`, or else unicast. `replies`: applications also send up to
     this many messages from inside deliveries (default: 3, or `messages` if fewer). `ticks`: how often time passes at
     each process; `restarts`: how often each may crash and start again. `timeout`: seconds for an answer. `ignore`: a
-    regular expression for parts of packets to ignore, such as time stamps. A violated property has a shortest run:
+    regular expression for parts of packets to ignore, such as time stamps. Inputs are given one at a time, when the
+    node is idle: races between its own tasks are not tried. Timers of asyncio do not fire: if one is pending, only
+    violations are certain, and all else is unknown (`.undecided`). A violated property has a shortest run:
     `conform(MyNode)["causal"].run`.
     """
     request = _request(
@@ -112,15 +115,17 @@ def replay(
 ) -> Replay:
     """Takes an implementation through one schedule: a file that `crownless conform --save` wrote, or its content.
 
-    True if the property that the schedule once violated now holds; `.broken` has all violated ones, `.run` the run,
-    `.differs` the first step with a different outcome than before. `node`: as for `conform`.
+    True if its run no longer violates the property that the schedule violates; `.broken` has all violated ones, `.run`
+    the run, `.differs` the first step with a different outcome than before. If the nodes do not follow the schedule to
+    its end, the verdict is unknown, `.undecided` says where they diverge, and the truth value raises `Undecided`.
+    `node`: as for `conform`.
     """
     if isinstance(schedule, Mapping):
         given = read_schedule(as_json(dict(schedule)).encode(), "schedule")
     else:
         given = read_schedule(read_bytes(Path(schedule), str(schedule)), str(schedule))
     with _implementation(node, given.request.processes, given.request.sends, timeout, ignore) as implementation:
-        return schedules.replay(implementation, given)
+        return replays.replay(implementation, given)
 
 
 def _request(node: object, processes: int, messages: int, **scope: Unpack[Scope]) -> Request:

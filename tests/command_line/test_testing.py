@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any
 
@@ -17,6 +18,7 @@ from crownless.impl.protocols.fifo_sequence import FifoSequence
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.runs.runs import Run
+from crownless.runtime.errors import Undecided
 from crownless.spec.computation import Computation
 from crownless.spec.notation import Script, of_computation, parse, to_computation
 from crownless.testing import computations, programs, schedules, stateful
@@ -177,6 +179,42 @@ def test_a_message_that_is_never_delivered_is_reported_unless_that_is_allowed() 
 
 
 @pytest.mark.thorough
+class Sleepy(Relay):
+    async def on_packet(self, source: int, packet: Any) -> None:
+        await asyncio.sleep(0.01)
+        self.deliver(packet)
+
+
+class Silent(Relay):
+    def on_packet(self, source: int, packet: Any) -> None:
+        """Delivers nothing."""
+
+
+class SilentProtocol(Unordered):
+    def on_packet(self, i: int, state: Any, packet: Any) -> Any:
+        return [cr.Step(state)]
+
+
+@pytest.mark.parametrize(
+    ("subject", "said"),
+    [
+        (Sleepy, r"Sleepy: unknown: a timer is pending: Sleepy\.on_packet \("),
+        (Silent, "Silent: unknown: no message is ever delivered"),
+        (SilentProtocol, "SilentProtocol: unknown: no message is ever delivered"),
+    ],
+)
+def test_a_test_that_decides_nothing_does_not_pass(subject: Any, said: str) -> None:
+    machine = stateful(subject, order="fifo", delivers_all=False, walks=20, messages=3)
+    machine.TestCase.settings = settings(QUICK, max_examples=10)
+    with pytest.raises(Undecided, match=said):
+        machine.TestCase("runTest").runTest()
+
+
+def test_a_message_that_waits_for_a_timer_is_not_reported_as_never_delivered() -> None:
+    with pytest.raises(Undecided, match="a timer is pending"):
+        run_state_machine_as_test(stateful(Sleepy, order="fifo"), settings=settings(QUICK, max_examples=10))
+
+
 def test_a_protocol_is_held_to_what_it_promises_over_the_channel_it_needs() -> None:
     stateful(FifoSequence, walks=100).TestCase("runTest").runTest()
     assert stateful(FifoSequence).__name__ == "FifoSequenceKeepsFifo"

@@ -16,6 +16,7 @@ from crownless.model_check.system.local_variables import variables_of
 from crownless.model_check.system.named_numbers import comparisons
 from crownless.model_check.system.properties import DELIVERS_ALL, NEVER_BLOCKS, default_orders, not_promised
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
+from crownless.oracle.conformance.node_machine import pending_in
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.runtime.printable import printable
 from crownless.spec.computation import Message
@@ -74,7 +75,8 @@ class StateSpace:
         #: False for nodes and computations: there is no protocol class to check.
         self.is_of_a_protocol = names is None and type(check.machine).shows_variables
         self.is_of_a_computation = names is not None
-        self.names = names or Names(check.workload.processes, {}, check.workload.scope)
+        scope = "; ".join(filter(None, (check.workload.scope, check.machine.not_tried)))
+        self.names = names or Names(check.workload.processes, {}, scope)
         self.system: System = check.system()
         shown = (DELIVERS_ALL.name, *([] if names else [NEVER_BLOCKS.name]))
         self.properties = [known for known in check.properties if known.kind == "always" or known.name in shown]
@@ -183,7 +185,7 @@ class StateSpace:
             effect = self._effect({*broken, *false})
             flat += (self._step(step), self._node(target, after), effect)
         self._explain(state)
-        ends = self.system.may_end(moves)
+        ends = self.system.may_end(moves) and pending_in(self.system.local_states(state)) is None
         return flat, self._effect(live_properties_broken(self.system, state, monitor_state, moves) if ends else ())
 
     def broken_by(self, effect: int) -> list[str]:

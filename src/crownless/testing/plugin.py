@@ -13,7 +13,7 @@ import pytest
 ANSWERS = {
     ("crownless.model_check.check.check_result", "CheckResult"),
     ("crownless.oracle.conformance.conformance_result", "Conformance"),
-    ("crownless.oracle.conformance.schedules", "Replay"),
+    ("crownless.oracle.conformance.replays", "Replay"),
     ("crownless.oracle.classification", "Classification"),
     ("crownless.spec.orders", "Verdict"),
 }

@@ -19,18 +19,20 @@ from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE,
 from crownless.model_check.system.system import Action, LocalStep, MonitorState, State, System
 from crownless.oracle.conformance.answers import Answers
 from crownless.oracle.conformance.conformance_request import DELIVERY, Request
+from crownless.oracle.conformance.conformance_result import NOTHING_DELIVERED
 from crownless.oracle.conformance.in_process import InProcess, promises_of, sends_of
 from crownless.oracle.conformance.network import Move, Network, WrongNode, root_of
 from crownless.oracle.conformance.node_machine import check_of_walks
 from crownless.oracle.conformance.walks import (
     MAX_STEPS,
     WALKS,
+    Walkable,
     Walks,
     goes_on_for_ever,
     never_delivered,
     without_middle,
 )
-from crownless.runtime.errors import BadInput
+from crownless.runtime.errors import BadInput, Undecided
 from crownless.runtime.printable import listed, printable, some
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.orders import WITH_TOTAL, order_named, refuse_total_of_unicasts
@@ -59,7 +61,9 @@ def stateful(
 
     The test first makes random walks, from few processes and messages to many, `walks` of each size: 0 for none. It
     fails with the shortest failing walk of the smallest size, without unnecessary steps. Then hypothesis searches for
-    schedules that walks seldom take, and shrinks a failure. Raises `BadInput` for invalid arguments.
+    schedules that walks seldom take, and shrinks a failure. If nothing fails, but a node has a timer pending, which is
+    not driven, or no message was ever delivered, the test raises `Undecided`. Inputs are given one at a time, when the
+    node is idle: races between its own tasks are not tried. Raises `BadInput` for invalid arguments.
     """
     if not isinstance(subject, type):
         raise BadInput(f"{_named(subject)} cannot be driven: it is no class", hint="give the class, not an object")
@@ -94,26 +98,51 @@ def stateful(
         "least": least,
         "most": most,
         "new": partial(driven, messages=messages, channel=kind, orders=orders),
+        "seen": Seen(),
         "__doc__": f"{subject.__name__} is checked against {listed(orders)} order.",
     }
     name = f"{subject.__name__}Keeps{held_to.capitalize().replace('-', '')}"
-    machine: type[RuleBasedStateMachine] = type(name, (_Driven,), facts)
+    machine: type[_Driven] = type(name, (_Driven,), facts)
     new = partial(driven, channel=kind, orders=orders)
 
     def runTest(self: Any) -> None:  # noqa: N802 (unittest's name)
         sizes = ((n, m) for m in range(1, messages + 1) for n in range(least, most + 1))
+        seen = machine.seen = Seen()
         each = Walks(lambda n, m: new(processes=n, messages=m), held_to, facts["must_deliver"], retransmits=retransmits)
-        found = each.shortest_failure(sizes, walks)
+        found = each.shortest_failure(sizes, walks, seen.note)
         if found is not None:
             failure, made = found
             text = f"{failure.problem}\n{failure.story}\n(the shortest of {some(made, 'random walk')})"
             raise AssertionError(text) from root_of(failure.error)
         by_hypothesis.runTest(self)
+        if (undecided := seen.undecided) is not None:
+            raise Undecided(f"{subject.__name__}: unknown: {undecided}")
 
     by_hypothesis = machine.TestCase
     test_case: Any = type(machine.__name__, (by_hypothesis,), {"runTest": runTest, "__doc__": machine.__doc__})
     machine.TestCase = test_case
     return machine
+
+
+class Seen:
+    """Facts about all runs so far that decide nothing by themselves, but without which a passing test claims too much.
+
+    `pending`: the first timer, thread or task that a node left pending; `delivers`: whether a message was delivered.
+    """
+
+    def __init__(self) -> None:
+        self.pending: str | None = None
+        self.delivers = False
+
+    def note(self, driven: "Walkable") -> None:
+        """Adds the facts of one run."""
+        self.pending = self.pending or driven.pending
+        self.delivers |= driven.delivers
+
+    @property
+    def undecided(self) -> str | None:
+        """Why runs without a failure do not decide the test; None if they do."""
+        return self.pending or (None if self.delivers else NOTHING_DELIVERED)
 
 
 def _bounds(processes: Any) -> tuple[int, int]:
@@ -149,6 +178,7 @@ class _Driven(RuleBasedStateMachine):
     least: ClassVar[int]
     most: ClassVar[int]
     new: ClassVar[Any]
+    seen: ClassVar[Seen]
 
     subject: "_Nodes | _Protocol | None" = None
     #: The moves possible next.
@@ -227,8 +257,12 @@ class _Driven(RuleBasedStateMachine):
                     break
                 said = goes_on_for_ever(self.subject.owed)
                 raise AssertionError(f"{said}\n{without_middle(self.subject.story())}")
-        if self.must_deliver and self.subject.owed:
-            raise AssertionError(f"{never_delivered(self.subject.owed)}\n{self.subject.story()}")
+        self.seen.note(self.subject)
+        if not (self.must_deliver and self.subject.owed):
+            return
+        if self.subject.pending is not None:
+            raise Undecided(f"{type(self).__name__}: unknown: {self.subject.pending}")
+        raise AssertionError(f"{never_delivered(self.subject.owed)}\n{self.subject.story()}")
 
 
 class _Nodes(Network):
@@ -297,6 +331,15 @@ class _Protocol(StepwiseRun):
             )
             for step, target in self.system.moves(self.state)
         ]
+
+    @property
+    def pending(self) -> None:
+        """A protocol's timers are steps of its own."""
+
+    @property
+    def delivers(self) -> bool:
+        """True if a message was delivered."""
+        return any(kind == "deliver" for step in self.steps for kind, *_ in step.observations)
 
     @property
     def progress(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from crownless.command_line.endings import EXIT_HOLDS, EXIT_VIOLATED, exit_code, say
+from crownless.command_line.endings import exit_code, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
 from crownless.command_line.options import CHANNEL_NAMES, KINDS_OF_SENDS, limits_of, with_output, within
 from crownless.command_line.output import Progress, print_json, status
@@ -24,7 +24,8 @@ from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.conforming import conform, conform_at_random
 from crownless.oracle.conformance.in_process import sends_of
 from crownless.oracle.conformance.node import Implementation
-from crownless.oracle.conformance.schedules import Schedule, read_schedule, replay
+from crownless.oracle.conformance.replays import replay
+from crownless.oracle.conformance.schedules import Schedule, read_schedule
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import as_json as json_of
@@ -108,7 +109,7 @@ def conform_(
       crownless conform -n 5 -m 20 --random 1000 -- ./their-node
 
     Exit codes: 0 every message is delivered, and the orders named are kept (--random: no run breaks them); 1 not so;
-    2 bad usage; 3 unknown.
+    2 bad usage; 3 unknown, such as of nodes with timers, which are not driven, and of a --replay that diverges.
     The line protocol of programs: docs/conformance.md.
     """
     command: list[str] | None = context.meta.get(COMMAND)
@@ -165,7 +166,7 @@ def _replay(
         print_json(found.json())
     else:
         print_replay(implementation.name, found, drawings=not quiet)
-    return EXIT_HOLDS if found else EXIT_VIOLATED
+    return exit_code({found.verdict})
 
 
 def _save(name: str, schedule: Schedule | None) -> None:

@@ -9,11 +9,11 @@ from crownless.command_line.tables import Rows
 from crownless.impl.channels import channel_named
 from crownless.model_check.check.check_result import PropertyResult
 from crownless.model_check.runs.runs import Run
-from crownless.model_check.system.properties import DELIVERS_ALL
+from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_SOMETHING
 from crownless.oracle.conformance.conformance_request import DELIVERY, JUDGED, WITH_REPLIES
 from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.node import FAILURES
-from crownless.oracle.conformance.schedules import Replay
+from crownless.oracle.conformance.replays import Replay
 from crownless.runtime.printable import listed, printable, some
 from crownless.spec.orders import TOTAL, WITH_TOTAL
 
@@ -36,8 +36,8 @@ def print_conformance(result: Conformance, *, drawings: bool) -> None:
     rows.print()
     print_line()
     rows = Rows("property", "verdict", "note")
-    for name in (*FAILURES, *DELIVERY):
-        if name in result and (name in DELIVERY or result[name].verdict == "violated"):
+    for name in (*FAILURES, *DELIVERY, DELIVERS_SOMETHING.name):
+        if name in result and (name not in FAILURES or result[name].verdict == "violated"):
             line = result[name]
             silent = result.runs is not None and line.verdict == "unknown"
             parts = [] if silent else [_shown_by(result, line), line.note]
@@ -51,7 +51,8 @@ def print_conformance(result: Conformance, *, drawings: bool) -> None:
 
 def _verdict(result: Conformance, line: PropertyResult) -> Text:
     verdict = _OF_ORDERS[line.verdict] if line.property.name in WITH_TOTAL else line.verdict
-    said = "not broken" if result.runs is not None and verdict == "unknown" else verdict
+    not_violated = result.runs is not None and line.property.kind != "sometimes" and verdict == "unknown"
+    said = "not broken" if not_violated else verdict
     if not line.property.promised:
         return Text(f"{said}, not promised")
     return Text(said, style=STYLES.get(said, ""))
@@ -100,7 +101,10 @@ def print_replay(name: str, found: Replay, *, drawings: bool) -> None:
         print_line(f"this run violates {listed(found.broken)}")
     if found.best_effort is not None:
         print_line(found.best_effort)
-    print_line(f"{name} {'no longer' if found else 'still'} violates {found.schedule.breaks} by this schedule")
+    if found.verdict == "unknown":
+        print_line(f"{name}: {found.conclusion}")
+    else:
+        print_line(f"{name} {found.conclusion} by this schedule")
 
 
 def _shown_by(result: Conformance, line: PropertyResult) -> str:
@@ -186,16 +190,16 @@ def _conclusion(result: Conformance) -> str:
     if result.broken:
         return f"{name} violates {listed(result.broken)}"
     if result.verdict == "unknown":
-        return f"{name}: unknown: {result.ended_by or 'not every property was decided'}{_before_replies(result)}"
+        return f"{name}: unknown: {result.undecided}{_before_replies(result)}"
     if result.runs is not None:
         also = " and delivers everything" if channel_named(result.request.channel).reliable and all_is_promised else ""
         does = f"keeps {listed(orders)} order{also}" if orders else "fails in nothing"
-        return f"{name} {does} in all of {some(result.made, 'random run')}: a sample of all runs"
+        return f"{name} {does} in all of {some(result.made, 'random run')}{result.one_at_a_time}: a sample of all runs"
     kept = orders or result.named
     broken = [] if orders else [order for order in _weaker(kept) if order in result.violations]
     violates = f"; it violates {listed(broken)} order" if broken else ""  # multicasts may keep a stronger order
     also = ", and delivers everything" if all_is_promised else ""
-    return f"{name} keeps {listed(kept)} order within the bound{also}{violates}"
+    return f"{name} keeps {listed(kept)} order within the bound{result.one_at_a_time}{also}{violates}"
 
 
 def _before_replies(result: Conformance) -> str:

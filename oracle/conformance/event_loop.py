@@ -1,0 +1,102 @@
+"""The asyncio loop of a node: its clock stands still, and it reports the timer, thread or task that is left pending.
+
+A node is idle when none of its tasks can resume before another input. Tasks that wait for an input are idle, too: no
+timer, thread or socket can wake them. Until conform drives timers, none fires, and no thread is started.
+"""
+
+import asyncio
+import selectors
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextvars import Context
+from types import FrameType
+from typing import Any, TypeVar, TypeVarTuple, Unpack
+
+from crownless.impl.user_frames import Line, innermost_call
+
+Arguments = TypeVarTuple("Arguments")
+Value = TypeVar("Value")
+
+#: How often each task of a node may resume after an input.
+TURNS = 1000
+
+
+class NodeLoop(asyncio.SelectorEventLoop):
+    """A loop for one node."""
+
+    def __init__(self) -> None:
+        self._timers: list[tuple[asyncio.TimerHandle, str]] = []
+        self._threads: list[str] = []
+        self._watched = selectors.DefaultSelector()
+        super().__init__(self._watched)
+        #: The file descriptors of its own.
+        self._own = len(self._watched.get_map())
+
+    def time(self) -> float:
+        return 0.0
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[Unpack[Arguments]], object],
+        *args: *Arguments,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        handle = super().call_at(when, callback, *args, context=context)
+        if when > self.time():
+            self._timers.append((handle, innermost_call(_callers())))
+        return handle
+
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[Unpack[Arguments]], Value], *args: *Arguments
+    ) -> asyncio.Future[Value]:
+        self._threads.append(innermost_call(_callers()))
+        return self.create_future()
+
+    async def run_to_idle(self) -> str | None:
+        """Runs the tasks until none can resume; returns a description of the first pending one, or None."""
+        idle = 0
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+            # A timer that is due at once is ready one iteration later.
+            idle = idle + 1 if self._is_idle() else 0
+            if idle == 2:
+                break
+        return self._pending()
+
+    def _is_idle(self) -> bool:
+        return not self._ready  # type: ignore[attr-defined]
+
+    def _pending(self) -> str | None:
+        self._timers = [(handle, where) for handle, where in self._timers if not handle.cancelled()]
+        if self._timers:
+            return f"a timer is pending: {self._timers[0][1]}"
+        if self._threads:
+            return f"a thread is pending: {self._threads[0]}"
+        if len(self._watched.get_map()) > self._own:
+            return "a socket or pipe is pending"
+        return None if self._is_idle() else f"a task still runs after {TURNS:,} turns: {self._ready_task()}"
+
+    def _ready_task(self) -> str:
+        """The first task, by name, that can resume."""
+        others = asyncio.all_tasks(self) - {asyncio.current_task(self)}
+        ready = [task for task in others if task._fut_waiter is None]  # type: ignore[attr-defined]
+        return min((innermost_call(_awaits(task.get_coro())) for task in ready), default="a callback")
+
+
+def _callers() -> Iterator[Line]:
+    """The lines that led to a call of the loop, the innermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame, frame.f_lineno
+        frame = frame.f_back
+
+
+def _awaits(coroutine: Any) -> list[Line]:
+    """The lines at which a coroutine, and those that it awaits, are suspended, the innermost first."""
+    lines: list[Line] = []
+    while (frame := getattr(coroutine, "cr_frame", None)) is not None:
+        lines.append((frame, frame.f_lineno))
+        coroutine = coroutine.cr_await
+    return lines[::-1]

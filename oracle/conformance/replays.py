@@ -1,0 +1,178 @@
+"""The replay of a schedule with the same implementation or another one, and its verdict.
+
+If the nodes no longer follow the schedule, the replay has diverged, and decides nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from crownless.model_check.check.check_result import Outcome
+from crownless.model_check.runs.run_diagrams import computation_of_run
+from crownless.model_check.runs.runs import Run, ShownAction
+from crownless.model_check.runs.stepwise import Follower
+from crownless.model_check.search.explorer import live_properties_broken
+from crownless.runtime.ending import watching
+from crownless.runtime.errors import Undecided
+from crownless.runtime.printable import in_brackets, printable, some
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.drawn import Drawn
+from crownless.spec.orders import WITH_TOTAL, decide
+
+from .answers import Answers
+from .conformance_request import DELIVERY
+from .conforming import packets_are_endless
+from .node import VARYING, Implementation
+from .node_machine import Failed, check_of_nodes, pending_in
+from .schedules import Schedule
+
+
+@dataclass(frozen=True, repr=False)
+class Replay(Drawn):
+    """The result of replaying a schedule: the run as far as it could be followed, and its violations.
+
+    True if the run no longer violates the property that the schedule violates; an unknown verdict raises `Undecided` as
+    a truth value. `differs`: the first step with another outcome than in the schedule, in words; None if there is none.
+    """
+
+    schedule: Schedule
+    run: Run
+    broken: tuple[str, ...]
+    differs: str | None
+    #: Why the run does not decide whether the property still is violated, such as the step that the nodes do not take.
+    undecided: str | None = None
+    #: Why the answers may not include all of the nodes' output.
+    best_effort: str | None = None
+
+    def __bool__(self) -> bool:
+        if self.verdict == "unknown":
+            raise Undecided(f"{self.conclusion}: compare its verdict")
+        return self.verdict == "holds"
+
+    @property
+    def verdict(self) -> Outcome:
+        """`violated`: the run still violates the property of the schedule; `holds`: it no longer does."""
+        if self.schedule.breaks in self.broken:
+            return "violated"
+        return "holds" if self.undecided is None else "unknown"
+
+    @property
+    def conclusion(self) -> str:
+        """The verdict in words."""
+        breaks = self.schedule.breaks
+        if self.verdict == "unknown":
+            return printable(f"unknown whether it still violates {breaks}: {self.undecided}")
+        return printable(f"{'still' if self.verdict == 'violated' else 'no longer'} violates {breaks}")
+
+    def __repr__(self) -> str:
+        return in_brackets(f"replay: {self.conclusion}")
+
+    def __str__(self) -> str:
+        differs = "" if self.differs is None else f"; differs at {self.differs}"
+        return f"{self.conclusion}{printable(differs)}\n\n{self.run}"
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """The diagram of the run."""
+        still = f"{self.schedule.implementation} violates {self.schedule.breaks}" if self.shows_violation else ""
+        yield self.run.diagram(still, highlight or self.schedule.breaks)
+
+    @property
+    def shows_violation(self) -> bool:
+        """True if there is a violation to be shown."""
+        return self.verdict == "violated"
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "breaks": self.schedule.breaks,
+            "verdict": self.verdict,
+            "still_broken": None if self.verdict == "unknown" else self.verdict == "violated",
+            "broken": list(self.broken),
+            "differs": self.differs,
+            "undecided": self.undecided,
+            "best_effort": self.best_effort,
+            "run": self.run.json(),
+        }
+
+
+@watching()
+def replay(implementation: Implementation, schedule: Schedule) -> Replay:
+    """Takes an implementation through a schedule, as far as it can be followed."""
+    answers = Answers(implementation)
+    if schedule.breaks == "floods":
+        packets_are_endless(answers, schedule.request)
+    found = _followed(answers, schedule)
+    while schedule.breaks in VARYING and answers.settle():
+        found = _followed(answers, schedule)
+    return found
+
+
+def _followed(answers: Answers, schedule: Schedule) -> Replay:
+    """The replay of a schedule by these answers."""
+    check = check_of_nodes(answers, schedule.request, (), replies=schedule.replies).resolve()
+    follower = Follower(check.system())
+    differs = diverged = None
+    for k, wanted in enumerate((step.shown() for step in schedule.steps), 1):
+        if follower.follow(wanted, exactly=False) is None:
+            diverged = f"diverged at step {k}: {_cannot_be_taken(follower, wanted)}"
+            break
+        differs = differs or _difference(k, follower.run.actions[-1], wanted)
+    undecided = diverged or _undecided_at_end(follower, schedule.breaks)
+    return Replay(schedule, follower.run, _broken_by(follower), differs, undecided, answers.nodes.best_effort)
+
+
+def _difference(k: int, now: ShownAction, before: ShownAction) -> str | None:
+    """How the outcome of a step differs from that in the schedule, in words."""
+    if now.happened == before.happened:
+        return None
+    said = [" and ".join(map(" ".join, one.happened)) or "nothing" for one in (now, before)]
+    return f"step {k}, at {now.process}: {said[0]}; before: {said[1]}"
+
+
+def _cannot_be_taken(follower: Follower, wanted: ShownAction) -> str:
+    """The step that the schedule has, and why the nodes do not take it."""
+    run, packet = follower.run, wanted.packet
+    if (failure := _failure(follower)) is not None:
+        return f"the schedule has '{wanted.say()}', and {failure}"
+    if packet is None:
+        return f"the schedule has '{wanted.say()}', and {wanted.process} cannot take that step"
+    link = packet.source, packet.destination
+    sent = sum((one.source, one.destination) == link for action in run.actions for one in action.transmits)
+    number = f", packet {packet.number} on this link" if packet.number else ""
+    transmitted = f"{packet.source} has transmitted {some(sent, 'packet')} to {packet.destination}"
+    why = transmitted if sent < packet.number else f"{transmitted}, and this one cannot arrive now"
+    return f"the schedule has '{wanted.say()}'{number}, and {why}"
+
+
+def _failure(follower: Follower) -> str | None:
+    """The first node that has failed, and how, in words."""
+    names, states = follower.system.workload.processes, follower.system.local_states(follower.state)
+    failures = ((name, one) for name, one in zip(names, states, strict=True) if isinstance(one, Failed))
+    return next((f"{name} has failed: {one.kind}: {one.said}" for name, one in failures), None)
+
+
+def _undecided_at_end(follower: Follower, breaks: str) -> str | None:
+    """Why a run that followed the whole schedule does not show that it no longer violates the property; None if it
+    does.
+    """
+    system, state = follower.system, follower.state
+    if (failure := _failure(follower)) is not None:
+        return failure
+    moves = system.moves(state)
+    if not system.may_end(moves) and breaks in live_properties_broken(system, state, follower.monitor_state, moves):
+        left = some(len(system.in_flight(state)), "packet")
+        return f"diverged after the last step: {left} in flight, whose arrivals the schedule does not have"
+    return pending_in(system.local_states(state))
+
+
+def _broken_by(follower: Follower) -> tuple[str, ...]:
+    """All that the run violates: failures, delivery properties, and orders."""
+    system, state = follower.system, follower.state
+    states, moves = system.local_states(state), system.moves(state)
+    failures = [local.kind for local in states if isinstance(local, Failed)]
+    found = [*failures, *follower.broken]
+    if not failures and system.may_end(moves) and pending_in(states) is None:
+        live = live_properties_broken(system, state, follower.monitor_state, moves)
+        found += [name for name in DELIVERY if name in live]
+    c = computation_of_run(follower.run)
+    found += [] if c is None else [name for name in WITH_TOTAL if not decide(c, name, "pending").kept]
+    return tuple(dict.fromkeys(found))
