@@ -279,7 +279,7 @@ class _Steps:
         """True if this is the local state of i in that state."""
         run, i = self.run, self.run.i
         if type(state) is not self.view.state:
-            raise UnsupportedStep(f"a step comes to a state that is no {self.view.state.__qualname__}")
+            raise UnsupportedStep("its local states are not of the class that the proof is about")
         said: list[Formula] = []
         for name, field in self.view.fields.items():
             value = getattr(state, name)
