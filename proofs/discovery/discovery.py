@@ -20,7 +20,7 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named
 from crownless.proofs.induction.any_run import ASSUMED, AnyRun
 from crownless.proofs.induction.causal_order import CausalOrder, parts_of
-from crownless.proofs.induction.proved_properties import SHOWN, WAITS, in_words
+from crownless.proofs.induction.proved_properties import SHOWN, WAITS, assumptions_used, in_words
 from crownless.proofs.induction.proving import PROOFS
 from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.induction.theorem import EFFORT, Outcome, theorem
@@ -83,9 +83,19 @@ class Discovered:
             "needed_for_waiting": list(self.needed_for_waiting),
             "processes": "any number",
             "messages": "any number",
-            "assumptions": list(ASSUMED),
+            "assumptions": self.assumed,
             "seconds": round(self.seconds, 3),
         }
+
+    @property
+    def proved(self) -> list[str]:
+        """The properties that follow."""
+        return [name for name in SHOWN if getattr(self, name) == "proved"]
+
+    @property
+    def assumed(self) -> list[str]:
+        """The assumptions about the environment that they use."""
+        return assumptions_used(ASSUMED, self.proved)
 
     def lines(self) -> list[str]:
         """The printed lines."""
@@ -116,8 +126,7 @@ class Discovered:
         found = f"{self.protocol}: {self.inductive:,} of {self.candidates:,} candidates are inductive"
         if self.safe == "unknown":
             return f"{found}; safety does not follow from them"
-        shown = [in_words(name) for name in SHOWN if getattr(self, name) == "proved"]
-        return f"{found}; these follow: {listed(shown)}"
+        return f"{found}; these follow: {listed([in_words(name) for name in self.proved])}"
 
 
 def discover(

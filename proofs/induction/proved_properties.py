@@ -4,7 +4,7 @@ A message *waits only for causes* if nothing else keeps it back: that is what z3
 comparison of protocols: one with other messages, or with other ways to carry them, may deliver a message sooner.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 SAFE, WAITS, LIVE = "safe", "waits_only_for_causes", "live"
@@ -39,6 +39,16 @@ OF_CAUSAL_ORDER: Mapping[str, ProvedProperty] = {
         "the earliest message in flight is accepted, so each is eventually delivered", ("invariants", WAITS, LIVE)
     ),
 }
+
+
+def assumptions_used(assumed: Sequence[str], proved: Collection[str]) -> list[str]:
+    """The assumptions that the proved properties use: one that begins with the name of a property, by that one alone.
+
+    >>> assumptions_used(["packets may be lost", "live: nothing is lost"], ["safe"])
+    ['packets may be lost']
+    """
+    others = {shown for shown in SHOWN if shown not in proved}
+    return [each for each in assumed if each.partition(":")[0] not in others] if proved else []
 
 
 def in_words(name: str) -> str:

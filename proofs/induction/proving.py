@@ -29,7 +29,7 @@ from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import in_brackets, printable, some
 
 from .causal_order import CausalOrder
-from .proved_properties import SHOWN, in_words
+from .proved_properties import SHOWN, assumptions_used, in_words
 from .queues import QueueProof
 from .replay import REFUTES, Refutation, Search, search
 from .second_solver import recheck_with_cvc5
@@ -171,10 +171,8 @@ class ProofReport:
 
     @property
     def assumed(self) -> list[str]:
-        """The assumptions that are used: one that begins with the name of a property, by that property alone."""
-        proved = self.proved
-        others = {shown for shown in SHOWN if shown not in proved}
-        return [each for each in self.proof.assumed if each.partition(":")[0] not in others] if proved else []
+        """The assumptions about the environment that the proved properties use."""
+        return assumptions_used(self.proof.assumed, self.proved)
 
     @property
     def trusted(self) -> tuple[str, ...]:

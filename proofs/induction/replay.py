@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.workloads import Free
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, NotApplicable
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.system.properties import properties_of
 from crownless.runtime.ending import Limits
-from crownless.runtime.printable import some
 
 from .proved_properties import LIVE, SAFE
 
@@ -42,21 +42,17 @@ class Search(NamedTuple):
     """A search for a refuting run, over the channel that the protocol needs."""
 
     channel: str
+    scope: str  #: the runs that were looked for
     refutation: Refutation | None = None
     #: Why not every run within the limits was explored, if so.
     incomplete: str | None = None
-
-    @property
-    def scope(self) -> str:
-        """The runs that were looked for."""
-        processes = " or ".join(map(str, PROCESSES))
-        return f"up to {some(MAX_MESSAGES, 'message')} among {processes} processes, over the {self.channel} channel"
 
     def json(self) -> dict[str, Any]:
         return {
             "channel": self.channel,
             "processes": list(PROCESSES),
             "messages": MAX_MESSAGES,
+            "scope": self.scope,
             "violates": None if self.refutation is None else self.refutation.breaks,
             "run": None if self.refutation is None else self.refutation.run.json(),
             "incomplete": self.incomplete,
@@ -65,7 +61,9 @@ class Search(NamedTuple):
 
 def search(protocol: type[ProtocolMachine], order: str) -> Search:
     """Looks for a run that violates this order, `causal` or `synchronous`, or does not deliver all."""
-    found = Search(protocol.needs_channel if protocol.needs_channel in ASSUMED_BY_PROOFS else ASSUMED_BY_PROOFS[0])
+    channel = protocol.needs_channel if protocol.needs_channel in ASSUMED_BY_PROOFS else ASSUMED_BY_PROOFS[0]
+    largest = Free(max(PROCESSES), MAX_MESSAGES, sends=protocol.sends)
+    found = Search(channel, f"{largest.scope}; {channel} channel")
     try:
         for messages in range(1, MAX_MESSAGES + 1):
             for n in PROCESSES:

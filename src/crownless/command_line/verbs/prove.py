@@ -313,8 +313,8 @@ def _print_discovered(found: Sequence[Discovered]) -> None:
             print_line(f"crownless check {each.protocol} shows a run")
         print_line(f"{each.seconds:.1f} seconds")
     proved = [each for each in found if each.safe == "proved"]
-    for assumed in dict.fromkeys(tuple(each.json()["assumptions"]) for each in proved):
-        names = ", ".join(each.protocol for each in proved if tuple(each.json()["assumptions"]) == assumed)
+    for assumed in dict.fromkeys(tuple(each.assumed) for each in proved):
+        names = ", ".join(each.protocol for each in proved if tuple(each.assumed) == assumed)
         print_line(f"Found by --discover of {names}: for any number of processes and messages. Assumed:")
         for assumption in assumed:
             print_line(f"- {assumption}")
