@@ -1,8 +1,8 @@
 """Test vectors: every order in which packets can arrive within a bound, and the deliveries allowed after each arrival.
 
 A vector is one sequence of sends and arrivals, up to the order of independent events at different processes. The
-deliveries are those of a protocol that delivers as soon as its order allows: for causal order the optimal ones
-([RST91], and [BSS91] for broadcasts), for FIFO order sequence numbers ([MF] §2).
+deliveries are those of a protocol in which a message that has arrived waits only for messages before it in the order:
+for causal order [RST91], and [BSS91] for broadcasts; for FIFO order sequence numbers ([MF] §2).
 """
 
 from collections.abc import Iterator

@@ -18,7 +18,8 @@ from crownless.model_check.search.realizing import Realization, realize
 from crownless.model_check.system.properties import NEVER_BLOCKS, properties_of
 from crownless.model_check.system.system import System
 from crownless.proofs.induction.evidence import ANY_NUMBER, Evidence, Shown, found
-from crownless.proofs.induction.proving import PROOFS, SHOWN, ProofReport, prove
+from crownless.proofs.induction.proved_properties import SHOWN, in_words
+from crownless.proofs.induction.proving import PROOFS, ProofReport, prove
 from crownless.proofs.induction.queues import QueueProof
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation
@@ -49,7 +50,7 @@ def proof_of(protocol: str) -> ProofReport:
 
 
 def proved(protocol: str | ProofReport, *shown: str, scope: str = "") -> Evidence:
-    """z3 shows these properties of a protocol: by default safe, optimal and live."""
+    """z3 shows these properties of a protocol: by default all three."""
     report = proof_of(protocol) if isinstance(protocol, str) else protocol
     if isinstance(report.proof, QueueProof):
         reach = scope or OF_STAGES
@@ -58,7 +59,8 @@ def proved(protocol: str | ProofReport, *shown: str, scope: str = "") -> Evidenc
         reach, of = scope or f"{ANY_NUMBER}, any channel, none to oneself", "the protocol's own code"
     if "live" in (shown or SHOWN):
         reach = f"{reach}; {BY_FAIRNESS_IN_WORDS}"
-    because = f"z3 shows {report.protocol} {', '.join(shown or SHOWN)}, by {len(report.claims)} claims of {of}"
+    names = ", ".join(map(in_words, shown or SHOWN))
+    because = f"z3 shows of {report.protocol}: {names}; by {len(report.claims)} claims of {of}"
     return Evidence(all(report.outcome(part) == "proved" for part in shown or SHOWN), reach, because, verdict="proved")
 
 

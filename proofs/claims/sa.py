@@ -15,6 +15,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.search.reachable import Reached
 from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact, found, lacking_each, together
+from crownless.proofs.induction.proved_properties import WAITS
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term
@@ -257,7 +258,7 @@ def sa4(quick: bool) -> Evidence:
 )
 def sa5(quick: bool) -> list[Evidence]:
     past = fact(True, "what the protocol delivers has all its past delivered, which is when rst delivers")
-    sooner = proved("extra-messages", "safe", scope=ANY_THRESHOLD) & proved("rst", "optimal") & past
+    sooner = proved("extra-messages", "safe", scope=ANY_THRESHOLD) & proved("rst", WAITS) & past
     return [clearing_is_safe(), sooner & waits_for_an_extra_message()]
 
 

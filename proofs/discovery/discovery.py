@@ -4,7 +4,7 @@ No hint is given how the protocol works. Candidates are built from its variables
 (`templates`). Simulated runs refute some of them (`candidates`); those that some step need not keep are dropped too
 (`houdini`). The rest is inductive. If it implies that a message is accepted only after all messages sent before it to
 its receiver are delivered, the protocol is safe, and the few invariants needed for this are reported; likewise for
-optimal and live, as in `causal_order`.
+the other two properties of `causal_order`.
 """
 
 import time
@@ -20,6 +20,7 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named
 from crownless.proofs.induction.any_run import ASSUMED, AnyRun
 from crownless.proofs.induction.causal_order import CausalOrder, parts_of
+from crownless.proofs.induction.proved_properties import SHOWN, WAITS, assumptions_used, in_words
 from crownless.proofs.induction.proving import PROOFS
 from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.induction.theorem import EFFORT, Outcome, theorem
@@ -60,11 +61,12 @@ class Discovered:
     #: The number dropped because z3 gave up.
     given_up: int
     safe: Outcome
-    optimal: Outcome
+    waits_only_for_causes: Outcome
     live: Outcome
-    #: A minimal set of invariants that implies safety; and the additional ones needed for optimality.
+    #: A minimal set of invariants that implies safety; and the additional ones needed so that messages
+    #: wait only for causes.
     needed: tuple[str, ...]
-    needed_for_optimal: tuple[str, ...]
+    needed_for_waiting: tuple[str, ...]
     #: True if z3 also proves them for all processes and messages at once.
     confirmed: bool
     seconds: float
@@ -78,12 +80,22 @@ class Discovered:
         return {
             **{name: value for name, value in vars(self).items() if name != "seconds"},
             "needed": list(self.needed),
-            "needed_for_optimal": list(self.needed_for_optimal),
+            "needed_for_waiting": list(self.needed_for_waiting),
             "processes": "any number",
             "messages": "any number",
-            "assumptions": list(ASSUMED),
+            "assumptions": self.assumed,
             "seconds": round(self.seconds, 3),
         }
+
+    @property
+    def proved(self) -> list[str]:
+        """The properties that follow."""
+        return [name for name in SHOWN if getattr(self, name) == "proved"]
+
+    @property
+    def assumed(self) -> list[str]:
+        """The assumptions about the environment that they use."""
+        return assumptions_used(ASSUMED, self.proved)
 
     def lines(self) -> list[str]:
         """The printed lines."""
@@ -97,10 +109,13 @@ class Discovered:
         if self.needed:
             again = "; z3 confirms it without instantiation" if self.confirmed else ""
             lines += [f"safe, by these invariants, all of them needed{again}:", *(f"- {line}" for line in self.needed)]
-        if self.needed_for_optimal:
-            lines += ["optimal, by these additional ones:", *(f"- {line}" for line in self.needed_for_optimal)]
-        if self.safe == "proved" and self.optimal != "proved":
-            lines.append("optimality, and so liveness, does not follow")
+        if self.needed_for_waiting:
+            lines += [
+                f"{in_words(WAITS)}, by these additional ones:",
+                *(f"- {line}" for line in self.needed_for_waiting),
+            ]
+        if self.safe == "proved" and self.waits_only_for_causes != "proved":
+            lines.append("that messages wait only for causes, and so liveness, does not follow")
         return lines
 
     @property
@@ -111,8 +126,7 @@ class Discovered:
         found = f"{self.protocol}: {self.inductive:,} of {self.candidates:,} candidates are inductive"
         if self.safe == "unknown":
             return f"{found}; safety does not follow from them"
-        shown = ["safe", *(name for name in ("optimal", "live") if getattr(self, name) == "proved")]
-        return f"{found}; that it is {listed(shown)} follows"
+        return f"{found}; these follow: {listed([in_words(name) for name in self.proved])}"
 
 
 def discover(
@@ -160,7 +174,7 @@ class _Discovery:
         made = len(candidates)
         runs, situations, overtakes = self._simulate(candidates, anyway)
         survived = len(candidates)
-        keeps, safe, optimal = Kept([], 0), None, None
+        keeps, safe, waits = Kept([], 0), None, None
         needed: list[Placed] = []
         more: list[Placed] = []
         if anyway or not overtakes:
@@ -173,9 +187,9 @@ class _Discovery:
             needed = self._irreducible(
                 self._closed(safe, keeps.clauses), lambda given: query.core(missing, given) is not None
             )
-            optimal = self._optimal(keeps.clauses, needed)
-        if optimal is not None:
-            more = self._closed(list(dict.fromkeys([*needed, *optimal])), keeps.clauses)
+            waits = self._waits(keeps.clauses, needed)
+        if waits is not None:
+            more = self._closed(list(dict.fromkeys([*needed, *waits])), keeps.clauses)
         assert safe is None or not overtakes, "what is proved does not happen"
         reading = ClauseRenderer(self.vocabulary)
         return Discovered(
@@ -189,10 +203,10 @@ class _Discovery:
             independent=len(keeps.clauses),
             given_up=keeps.given_up,
             safe="refuted" if overtakes else "unknown" if safe is None else "proved",
-            optimal="unknown" if optimal is None else "proved",
-            live="proved" if optimal is not None and self._live() else "unknown",
+            waits_only_for_causes="unknown" if waits is None else "proved",
+            live="proved" if waits is not None and self._live() else "unknown",
             needed=_read(reading, needed),
-            needed_for_optimal=_read(reading, [placed for placed in more if placed not in needed]),
+            needed_for_waiting=_read(reading, [placed for placed in more if placed not in needed]),
             confirmed=bool(needed) and self._confirmed(needed),
             seconds=time.monotonic() - started,
         )
@@ -226,7 +240,7 @@ class _Discovery:
         missing = z3.And(run.precedes(x, run.m), run.to(x, run.i), z3.Not(run.arrived(run.before, x, run.i)))
         return self._query(given, [run.m, x], [run.i]), missing
 
-    def _optimal(self, given: Sequence[Placed], at_hand: Sequence[Placed]) -> list[Placed] | None:
+    def _waits(self, given: Sequence[Placed], at_hand: Sequence[Placed]) -> list[Placed] | None:
         """The invariants that imply, for each part of the guard, its truth once everything before m is delivered."""
         run, now = self.run, self.run.before
         numbered = run.all_numbered
@@ -257,7 +271,7 @@ class _Discovery:
         return used
 
     def _live(self) -> bool:
-        """If the protocol is optimal, the earliest message in flight is accepted; optimality itself is not checked
+        """If messages wait only for causes, the earliest message in flight is accepted; the condition is not checked
         here.
         """
         proof = CausalOrder(self.machine, {}, (), (), lambda run, k: run.m)

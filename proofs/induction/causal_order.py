@@ -3,7 +3,7 @@
 Given invariants, z3 shows three properties, one query per conjunct:
 
 - *safe*: when m is delivered at i, all messages to i whose sends happened before m's are already delivered;
-- *optimal*: m waits only while one of those is missing; so no protocol for causal order could deliver it sooner;
+- *waits only for causes*: m, once it has arrived, waits only while one of those is missing;
 - *live*: among the messages in flight, one without an earlier one in flight is accepted. So as long as any message is
   in flight one can be delivered, and under fair scheduling each eventually is: only finitely many were sent before.
 
@@ -22,6 +22,7 @@ from crownless.proofs.language.refusals import Refused
 from crownless.proofs.language.terms import Term, Terms
 
 from .any_run import ACCEPTED, ASSUMED, AnyRun, SymbolicState
+from .proved_properties import LIVE, OF_CAUSAL_ORDER, SAFE, WAITS, ProvedProperty, in_words
 from .quantified import for_all
 from .theorem import Claim, never
 
@@ -68,22 +69,6 @@ PAST = "all sent to i before m is delivered"
 #: The usual subject of a proof.
 CODE = "its code"
 
-#: The properties shown: the meaning of each, and the parts of the proof that it needs.
-MEANT: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "safe": (
-        "a message is delivered after all that was sent to its receiver causally before it",
-        ("invariants", "safe"),
-    ),
-    "optimal": (
-        "it waits only while one of those is missing: no protocol that keeps causal order delivers it sooner",
-        ("invariants", "optimal"),
-    ),
-    "live": (
-        "the earliest message in flight is accepted, so each is eventually delivered",
-        ("invariants", "optimal", "live"),
-    ),
-}
-
 
 @dataclass(frozen=True)
 class CausalOrder:
@@ -92,7 +77,7 @@ class CausalOrder:
     protocol: type[ProtocolMachine]
     invariants: Invariants
     safe_by: Sequence[str]
-    optimal_by: Sequence[str]
+    waits_by: Sequence[str]
     #: The message that is missing if entry k of the guard does not hold.
     missing: Callable[[AnyRun, Term], Term]
     #: For an invariant, the others used to show that a delivery keeps it; all by default.
@@ -110,13 +95,13 @@ class CausalOrder:
     remark: str = ""
     #: The assumptions about the environment.
     assumed: Sequence[str] = ASSUMED
+    #: The order of which *safe* speaks.
+    order: str = "causal"
+    #: The properties shown.
+    shown: Mapping[str, ProvedProperty] = field(default_factory=lambda: OF_CAUSAL_ORDER)
 
     def __repr__(self) -> str:
         return f"<proof of {self.protocol.__name__}>"
-
-    @property
-    def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
-        return MEANT
 
     def claims(self) -> dict[str, list[Claim]]:
         """The claims to put to z3, part by part; raises `Refused` if the proof does not apply to the protocol."""
@@ -132,9 +117,9 @@ class CausalOrder:
     def _claims(self, run: AnyRun) -> dict[str, list[Claim]]:
         return {
             "invariants": self._induction(run),
-            "safe": [Claim("safe", self._given(run, self.safe_by, delivered=True), run.past_delivered)],
-            "optimal": self._optimal(run),
-            "live": _live(run),
+            SAFE: [Claim(SAFE, self._given(run, self.safe_by, delivered=True), run.past_delivered)],
+            WAITS: self._waits(run),
+            LIVE: _live(run),
         }
 
     def of_three(self) -> tuple[AnyRun, Things]:
@@ -174,17 +159,19 @@ class CausalOrder:
         now = {name: self.invariants[name](run, run.before) for name in by}
         return {**now, **run.in_flight, **({ACCEPTED: run.accepted} if delivered else {PAST: run.past_delivered})}
 
-    def _optimal(self, run: AnyRun) -> list[Claim]:
+    def _waits(self, run: AnyRun) -> list[Claim]:
         """One claim for each part of the guard."""
         k = run.terms.any_process("k")
         senders = [k, run.sender(run.m)]
         messages, processes = [run.m, *[self.missing(run, p) for p in senders]], [run.i, *senders]
         numbers = [part for m in messages for part in m.children() if part.sort() == z3.IntSort()]
         things = {run.message: messages, run.terms.process: processes, z3.IntSort(): numbers}
-        used = self._given(run, self.optimal_by, delivered=False)
+        used = self._given(run, self.waits_by, delivered=False)
         given = {name: z3.And(instances(holds, things)) for name, holds in used.items()}
         parts = parts_of(run.accepted, k)
-        return [Claim(f"optimal: part {number} of the guard", given, part) for number, part in enumerate(parts, 1)]
+        return [
+            Claim(f"{in_words(WAITS)}: part {number} of the guard", given, part) for number, part in enumerate(parts, 1)
+        ]
 
 
 def parts_of(guard: Term, k: Term) -> list[Term]:
@@ -196,7 +183,7 @@ def parts_of(guard: Term, k: Term) -> list[Term]:
 
 def _live(run: AnyRun) -> list[Claim]:
     """Let `time` number the sends in order: messages that happened before were sent earlier; the earliest message in
-    flight has all its past delivered, so it is accepted if the protocol is optimal.
+    flight has all its past delivered, so it is accepted if it waits for nothing else.
     """
     now, m = run.before, run.m
     time = z3.Function("time", run.message, z3.IntSort())

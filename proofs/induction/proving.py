@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import z3
@@ -26,12 +25,13 @@ from crownless.proofs.protocols.rst import RST, RST_BEFORE, RST_SENT_ALONE
 from crownless.proofs.protocols.ses import SES, SES_DELETE
 from crownless.proofs.protocols.ses_multicast import SES_MULTICAST
 from crownless.runtime.ending import Stopped, stop_reason
-from crownless.runtime.errors import BadInput
+from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import in_brackets, printable, some
 
 from .causal_order import CausalOrder
+from .proved_properties import SHOWN, assumptions_used, in_words
 from .queues import QueueProof
-from .replay import Refutation, refutation
+from .replay import REFUTES, Refutation, Search, search
 from .second_solver import recheck_with_cvc5
 from .step_refinement import Compared, step_claims
 from .theorem import ATTEMPTS, EFFORT, Claim, Outcome, Verdict, theorem, without_each
@@ -79,20 +79,14 @@ def proof_of(protocol: type[ProtocolMachine]) -> Proof:
     raise BadInput(f"{name}: neither it nor any of its base classes has a proof", hint=hint)
 
 
-#: The properties that may be shown of a protocol; each proof gives their meaning, or leaves them out.
-SHOWN = ("safe", "optimal", "live")
-
 #: z3 steps that suffice for most claims here; see `necessary_hypotheses`.
 MOST = 100_000
-
-#: The property that a violation of each of these, up to a bound, refutes.
-REFUTES = {"fifo": "safe", "causal": "safe", "delivers-all": "live"}
 
 #: The part of a proof that compares the machine's own steps with the proved ones.
 STEPS = "steps"
 
-#: Outcome for a protocol; "of the abstraction": the machine was compared with it only up to a bound.
-PartOutcome = Literal["proved", "proved of the abstraction", "refuted", "not proved", "unknown", "not claimed"]
+#: *Not proved*: z3 has a state in which a claim fails, or the machine's steps are not shown to be the proved ones.
+PartOutcome = Literal["proved", "refuted", "not proved", "unknown", "not claimed"]
 
 
 @dataclass(frozen=True)
@@ -123,80 +117,97 @@ class ProofReport:
     #: For a proof about another form of the protocol: how the machine was compared with it.
     compared: tuple[Compared, ...]
     seconds: float
-    #: Why the machine's steps could not be compared with the proved ones, if so.
+    #: Why the machine's steps could not be compared with the proved ones, if so. Nothing is put to z3 then.
     unsupported: str | None = None
     #: Why not all claims were put to z3, if so.
     stopped: str | None = None
+    #: The search for a run that violates what is not proved; None if all is proved, or if it was stopped.
+    search: Search | None = None
 
     def __repr__(self) -> str:
-        outcomes = ", ".join(f"{shown}: {self.outcome(shown)}" for shown in SHOWN)
+        outcomes = ", ".join(f"{in_words(shown)}: {self.outcome(shown)}" for shown in SHOWN)
         return in_brackets(f"{self.protocol}: {outcomes}; {some(len(self.claims), 'claim')}")
 
     def __str__(self) -> str:
-        shown = [f"{shown}: {self.outcome(shown)}: {meaning}" for shown, (meaning, _) in self.proof.shown.items()]
+        shown = [f"{in_words(name)}: {self.outcome(name)}: {known.means}" for name, known in self.proof.shown.items()]
         claims = [f"  {put.part}: {put.claim.name}: {put.verdict.outcome}" for put in self.claims]
-        assumed = [f"- {assumption}" for assumption in self.proof.assumed]
         of = printable(f"{self.protocol}, of {self.of}; processes: {self.processes}; messages: {self.messages}")
         stopped = [f"not all was put to z3: {self.stopped}"] if self.stopped else []
-        return "\n".join([of, *shown, *stopped, "claims:", *claims, "assumed:", *assumed])
+        differs = [f"not proved: {self.differs}"] if self.differs else []
+        assumed = ["assumed:", *(f"- {assumption}" for assumption in self.assumed)] if self.assumed else []
+        return "\n".join([of, *shown, *differs, *stopped, *(["claims:", *claims] if claims else []), *assumed])
 
     def outcome(self, shown: str) -> PartOutcome:
-        """Refuted: a run of the machine violates it. Not proved: z3 has a state in which a step of the proof fails; it
-        need not be reachable. Where the machine's steps cannot be compared with the proved ones, it is proved of the
-        abstraction; where they differ, that says nothing about the protocol.
+        """Refuted: a run of the machine violates it. Not proved: z3 has a state in which a step of the proof fails,
+        which need not be reachable; or the machine's steps are not shown to be the proved ones.
         """
+        if shown not in SHOWN:
+            raise unknown_name("property", shown, SHOWN)
         if shown not in self.proof.shown:
             return "not claimed"
-        of_it = [put for put in self.claims if put.part in self.proof.shown[shown][1]]
-        outcomes = [put.verdict.outcome for put in of_it]
-        if any(put.again == "refuted" and put.verdict for put in of_it):
-            return "unknown"
-        if all(outcome == "proved" for outcome in outcomes):
-            if self.covers_machine and self.not_vacuous:
-                return "proved"
-            return "proved of the abstraction" if self.unsupported is not None and self.not_vacuous else "unknown"
         if self.refutation is not None and REFUTES[self.refutation.breaks] == shown:
             return "refuted"
-        return "not proved" if "refuted" in outcomes else "unknown"
+        of_it = [put for put in self.claims if put.part in (*self.proof.shown[shown].parts, STEPS)]
+        outcomes = {put.verdict.outcome for put in of_it}
+        if self.differs is not None or "refuted" in outcomes:
+            return "not proved"
+        doubted = any(put.again == "refuted" for put in of_it)
+        return "proved" if outcomes == {"proved"} and self.not_vacuous and not doubted else "unknown"
+
+    @property
+    def proved(self) -> list[str]:
+        """The properties that are proved of the machine."""
+        return [shown for shown in SHOWN if self.outcome(shown) == "proved"]
 
     @property
     def refuted(self) -> list[str]:
         """The properties that a run of the machine violates; they need neither z3 nor assumptions."""
         return [shown for shown in SHOWN if self.outcome(shown) == "refuted"]
 
-    @cached_property
+    @property
     def refutation(self) -> Refutation | None:
-        """Where a proof of the machine's own code fails: a run of the machine that violates what was to be shown."""
-        if self.stopped is not None or not self.failures or not isinstance(self.proof, CausalOrder):
-            return None
-        return refutation(self.proof.protocol)
+        """Where a proof fails: a run of the machine that violates what was to be shown."""
+        return None if self.search is None else self.search.refutation
+
+    @property
+    def assumed(self) -> list[str]:
+        """The assumptions about the environment that the proved properties use."""
+        return assumptions_used(self.proof.assumed, self.proved)
+
+    @property
+    def trusted(self) -> tuple[str, ...]:
+        """The trusted base of what is proved, besides those assumptions."""
+        return trusted(self.proof) if self.proved else ()
+
+    @property
+    def differs(self) -> str | None:
+        """Why the proof is not about this machine, if so."""
+        if self.unsupported is not None:
+            return f"its steps cannot be compared with what is proved: {self.unsupported}"
+        differs = next((each.differs for each in self.compared if not each), None)
+        return None if differs is None else f"the machine does something else than what is proved: {differs}"
 
     @property
     def covers_machine(self) -> bool:
         """True if the proof covers the machine's own steps, in any state."""
-        steps = all(put.verdict for put in self.claims if put.part == STEPS)
-        return self.unsupported is None and steps and all(self.compared)
+        return self.differs is None and all(put.verdict for put in self.claims if put.part == STEPS)
 
     @property
     def of(self) -> str:
         """The subject of the proof, and its relation to the machine."""
-        if not self.covers_machine:
-            return f"{self.proof.of}; not its machine"
-        if isinstance(self.proof, QueueProof):
-            return "its code, by an abstraction"
         return f"{self.proof.of}; machine {self.processes} processes" if self.compared else self.proof.of
 
     @property
     def processes(self) -> str:
         """The number of processes for which the machine is proved."""
-        if not self.covers_machine:
+        if not self.proved:
             return "nowhere"
         return f"up to {max(each.processes for each in self.compared)}" if self.compared else "any number"
 
     @property
     def messages(self) -> str:
         """The number of messages for which the machine is proved."""
-        return "any number" if self.covers_machine else "nowhere"
+        return "any number" if self.proved else "nowhere"
 
     @property
     def confirmed(self) -> int | None:
@@ -213,14 +224,15 @@ class ProofReport:
         return {
             "protocol": self.protocol,
             **{shown: self.outcome(shown) for shown in SHOWN},
-            "means": {shown: meaning for shown, (meaning, _) in self.proof.shown.items()},
+            "means": {shown: known.means for shown, known in self.proof.shown.items()},
+            "follows": {shown: known.follows for shown, known in self.proof.shown.items() if known.follows},
             "processes": self.processes,
             "messages": self.messages,
             "of": self.of,
             "covers_machine": self.covers_machine,
             "machine_unsupported": self.unsupported,
-            "assumptions": list(self.proof.assumed),
-            "trusted": list(trusted(self.proof)),
+            "assumptions": self.assumed,
+            "trusted": list(self.trusted),
             "remark": self.proof.remark,
             "not_vacuous": self.not_vacuous,
             "machine_compared": [
@@ -238,6 +250,7 @@ class ProofReport:
                 }
                 for put in self.claims
             ],
+            "search": None if self.search is None else self.search.json(),
             "seconds": round(self.seconds, 3),
             "stopped": self.stopped,
         }
@@ -260,48 +273,71 @@ def prove(
     """
     check_class(proof.protocol)
     with machine_errors(proof.protocol):
-        started = time.monotonic()
-        claims: list[Obligation] = []
-        stopped, not_vacuous = None, False
-        parts, compared, unsupported = dict(proof.claims()), tuple[Compared, ...](), None
+        report = _put_to_z3(protocol, proof, effort, progress, attempts, recheck)
+        if report.stopped is not None or (report.covers_machine and not report.failures):
+            return report
         try:
-            if isinstance(proof, QueueProof):
-                parts[STEPS] = step_claims(proof)
-            elif issubclass(proof.protocol, ExtraMessages):
-                compared = same_steps(proof.protocol)
-        except UnsupportedStep as unsupported_step:
-            unsupported = str(unsupported_step)
-        every = [(part, claim) for part, some in parts.items() for claim in some]
-        try:
-            for part, claim in every:
-                if progress is not None:
-                    progress(claim.name)
-                began = time.monotonic()
-                verdict = theorem(*claim, effort=effort, attempts=attempts)
-                again = recheck_with_cvc5(claim) if recheck and verdict else None
-                claims.append(Obligation(part, claim, verdict, time.monotonic() - began, again))
-            possible = [
-                theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()
-            ]
-            not_vacuous = all(possible)
+            return replace(report, search=search(proof.protocol, proof.order))
         except (Stopped, z3.Z3Exception):
-            stopped = stop_reason()
-            if stopped is None:
-                raise
-        claims += [
-            Obligation(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
-            for part, claim in every[len(claims) :]
-        ]
-        seconds = time.monotonic() - started
-        proved = ProofReport(protocol, proof, tuple(claims), not_vacuous, compared, seconds, unsupported, stopped)
-        try:
-            _ = proved.refutation  # searched only while it can be stopped
-        except (Stopped, z3.Z3Exception):
-            reason = stop_reason()
-            if reason is None:
-                raise
-            return replace(proved, stopped=reason)
-        return proved
+            return replace(report, stopped=_why_stopped())
+
+
+def _put_to_z3(
+    protocol: str,
+    proof: Proof,
+    effort: int,
+    progress: Callable[[str], None] | None,
+    attempts: int,
+    recheck: bool,
+) -> ProofReport:
+    started = time.monotonic()
+    claims: list[Obligation] = []
+    stopped, not_vacuous = None, False
+    every, compared, unsupported = _claims(proof)
+    try:
+        for part, claim in every:
+            if progress is not None:
+                progress(claim.name)
+            began = time.monotonic()
+            verdict = theorem(*claim, effort=effort, attempts=attempts)
+            again = recheck_with_cvc5(claim) if recheck and verdict else None
+            claims.append(Obligation(part, claim, verdict, time.monotonic() - began, again))
+        never = proof.vacuity() if every else []
+        not_vacuous = bool(never) and all(
+            theorem(*each, effort=effort, attempts=attempts).outcome == "refuted" for each in never
+        )
+    except (Stopped, z3.Z3Exception):
+        stopped = _why_stopped()
+    claims += [
+        Obligation(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
+        for part, claim in every[len(claims) :]
+    ]
+    seconds = time.monotonic() - started
+    return ProofReport(protocol, proof, tuple(claims), not_vacuous, compared, seconds, unsupported, stopped)
+
+
+def _claims(proof: Proof) -> tuple[list[tuple[str, Claim]], tuple[Compared, ...], str | None]:
+    """The claims to put to z3, each with its part of the proof; how the machine's steps were compared with the proved
+    ones, or why they cannot be. There are no claims if they cannot be, or differ: they would be about another protocol.
+    """
+    parts, compared = dict(proof.claims()), tuple[Compared, ...]()
+    try:
+        if isinstance(proof, QueueProof):
+            parts[STEPS] = step_claims(proof)
+        elif issubclass(proof.protocol, ExtraMessages):
+            compared = same_steps(proof.protocol)
+    except UnsupportedStep as unsupported:
+        return [], (), str(unsupported)
+    about_it = parts if all(compared) else {}
+    return [(part, claim) for part, some in about_it.items() for claim in some], compared, None
+
+
+def _why_stopped() -> str:
+    """Why the search was stopped; raises the current exception again if it was not."""
+    reason = stop_reason()
+    if reason is None:
+        raise
+    return reason
 
 
 def trusted(proof: Proof) -> tuple[str, ...]:

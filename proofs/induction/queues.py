@@ -1,7 +1,7 @@
 """The proof of a protocol of queues: invariants of its abstraction (`queue_abstraction`), by induction.
 
-The result is proved of the abstraction, for any number of processes and messages; it holds of the protocol's machine,
-since its steps are shown to be those of the abstraction (`step_refinement`).
+z3 shows the result of the abstraction, for any number of processes and messages. It is proved of a protocol only if the
+steps of its machine are shown to be those of the abstraction (`step_refinement`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.language.ground import three_of_each
 
+from .proved_properties import ProvedProperty
 from .queue_abstraction import Abstraction, Invariants, MachineView, SymbolicLogic, Truth, fixed_by
 from .theorem import Claim, never
 
@@ -38,8 +39,10 @@ class QueueProof:
     kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     #: True if the text admits self-sends.
     self_sends: bool = False
+    #: The order of which *safe* speaks.
+    order: str = "causal"
     #: The subject of the proof.
-    of: str = "an abstraction"
+    of: str = "its code, by an abstraction"
 
     @property
     def remark(self) -> str:
@@ -49,9 +52,9 @@ class QueueProof:
         return f"<proof of {self.protocol.__name__}>"
 
     @property
-    def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
-        """The properties shown: the meaning of each, and the parts of the proof that it needs."""
-        return {name: (meaning, ("invariants", name)) for name, (meaning, _) in self.follows.items()}
+    def shown(self) -> Mapping[str, ProvedProperty]:
+        """The properties shown."""
+        return {name: ProvedProperty(meaning, ("invariants", name)) for name, (meaning, _) in self.follows.items()}
 
     def claims(self) -> dict[str, list[Claim]]:
         """The claims to put to z3, by the part of the proof."""

@@ -1,27 +1,34 @@
 """Runs of a protocol's machine that violate a property to be proved: they refute the protocol; a failed proof does not.
 
-z3's model of a failing step is a state that may be unreachable. So the machine itself sends a few messages, among two
-or three processes and in every interleaving. If none of these runs violates anything, the proof may lack an invariant
-rather than the protocol be wrong.
+z3's model of a failing step is a state that may be unreachable; and a machine that cannot be compared with what is
+proved may be right or wrong. So the machine itself sends a few messages, among two or three processes and in every
+interleaving. If none of these runs violates anything, the proof may not fit rather than the protocol be wrong.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from crownless.impl.channels import Unordered
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
+from crownless.model_check.check.request import Check, NotApplicable
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.system.properties import properties_of
 from crownless.runtime.ending import Limits
 
-#: Limits: the messages that the machine sends, and the states of a search.
-MAX_MESSAGES, MAX_STATES = 3, 100_000
+from .proved_properties import LIVE, SAFE
 
-ORDERS = ("fifo", "causal")
-#: The properties to be proved, up to a bound.
-BREAKS = (*ORDERS, "delivers-all")
+#: Limits: the numbers of processes, the messages that the machine sends, and the states of a search.
+PROCESSES, MAX_MESSAGES, MAX_STATES = (2, 3), 3, 100_000
+
+#: The channels on which proofs speak: each packet arrives, once.
+ASSUMED_BY_PROOFS = ("unordered", "fifo")
+
+#: The orders to check, by the order of which *safe* speaks.
+ORDERS: Mapping[str, tuple[str, ...]] = {"causal": ("fifo", "causal"), "synchronous": ("synchronous",)}
+#: The property to be proved that a violation of each of these, up to a bound, refutes.
+REFUTES = {"fifo": SAFE, "causal": SAFE, "synchronous": SAFE, "delivers-all": LIVE}
 
 
 class Refutation(NamedTuple):
@@ -31,19 +38,47 @@ class Refutation(NamedTuple):
     breaks: str
 
 
-def refutation(protocol: type[ProtocolMachine]) -> Refutation | None:
-    """A run that violates FIFO or causal order, or does not deliver all; None if there is none within the limits."""
-    for messages in range(1, MAX_MESSAGES + 1):
-        for n in (2, 3):
-            found = _violation(protocol(n), Free(n, messages, sends=protocol.sends))
-            if found is not None:
-                return found
-    return None
+class Search(NamedTuple):
+    """A search for a refuting run, over the channel that the protocol needs."""
+
+    channel: str
+    scope: str  #: the runs that were looked for
+    refutation: Refutation | None = None
+    #: Why not every run within the limits was explored, if so.
+    incomplete: str | None = None
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "channel": self.channel,
+            "processes": list(PROCESSES),
+            "messages": MAX_MESSAGES,
+            "scope": self.scope,
+            "violates": None if self.refutation is None else self.refutation.breaks,
+            "run": None if self.refutation is None else self.refutation.run.json(),
+            "incomplete": self.incomplete,
+        }
 
 
-def _violation(machine: ProtocolMachine, workload: Free) -> Refutation | None:
-    properties = tuple(known for known in properties_of(machine, ORDERS, program=False) if known.name in BREAKS)
-    check = Check(machine, workload=workload, channel=Unordered, orders=ORDERS, properties=properties)
-    found = run_check(check, Limits(states=MAX_STATES), engine="plain")
-    runs = [Refutation(each.run, name) for name, each in found.violations.items() if each.run is not None]
-    return min(runs, key=lambda shown: len(shown.run), default=None)
+def search(protocol: type[ProtocolMachine], order: str) -> Search:
+    """Looks for a run that violates this order, `causal` or `synchronous`, or does not deliver all."""
+    channel = protocol.needs_channel if protocol.needs_channel in ASSUMED_BY_PROOFS else ASSUMED_BY_PROOFS[0]
+    largest = Free(max(PROCESSES), MAX_MESSAGES, sends=protocol.sends)
+    found = Search(channel, f"{largest.scope}; {channel} channel")
+    try:
+        for messages in range(1, MAX_MESSAGES + 1):
+            for n in PROCESSES:
+                found = _searched(Check(protocol, n, messages, channel=found.channel, orders=ORDERS[order]), found)
+                if found.refutation is not None:
+                    return found
+    except NotApplicable as error:
+        return found._replace(incomplete=error.message)
+    return found
+
+
+def _searched(check: Check, before: Search) -> Search:
+    decided = properties_of(check.resolve().machine, check.orders, program=False)
+    chosen = replace(check, properties=tuple(known for known in decided if known.name in REFUTES))
+    result = run_check(chosen, Limits(states=MAX_STATES), engine="plain")
+    runs = [Refutation(each.run, name) for name, each in result.violations.items() if each.run is not None]
+    shortest = min(runs, key=lambda refutation: len(refutation.run), default=None)
+    return before._replace(refutation=shortest, incomplete=before.incomplete or result.exploration.stopped)

@@ -7,13 +7,15 @@ packets in flight be those of the abstraction (`MachineView`), and let the invar
 - where an event is possible, the machine reaches its state, transmits its packets, and reports its application events;
   all other processes keep their states: *as …*;
 - where the machine does nothing, no event is possible: *not …*;
-- each event comes from an input: *… comes of an input*.
+- each event comes from an input: *… comes of an input*;
+- the causal pasts of which the abstraction speaks grow as the application events define them: *the causal past …*.
 
 An application may request a message of any process, or of one; the abstraction does not distinguish the two, so a
 machine whose `receive` does cannot be shown.
 
 With *at the start* this is a bisimulation, for any number of processes and messages, so whatever is proved of the
-abstraction holds of the machine. Assumed: a non-empty queue has an oldest element.
+abstraction holds of the machine. If one of these claims fails, or cannot be made, nothing is proved of the machine.
+Assumed: a non-empty queue has an oldest element.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -279,7 +281,7 @@ class _Steps:
         """True if this is the local state of i in that state."""
         run, i = self.run, self.run.i
         if type(state) is not self.view.state:
-            raise UnsupportedStep(f"a step comes to a state that is no {self.view.state.__qualname__}")
+            raise UnsupportedStep("its local states are not of the class that the proof is about")
         said: list[Formula] = []
         for name, field in self.view.fields.items():
             value = getattr(state, name)

@@ -14,6 +14,8 @@ from crownless.model_check.search.engines import REDUCTIONS
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.generating import generate
 from crownless.proofs.induction import proving
+from crownless.proofs.induction.proved_properties import WAITS
+from crownless.proofs.induction.replay import ASSUMED_BY_PROOFS
 from crownless.proofs.language.refusals import Refused
 from crownless.runtime.errors import BadInput
 
@@ -146,7 +148,7 @@ EXPLORED = {
 FIRST = {**REQUEST, **EXPLORED, "weakest_channel": "string", "functions": "string"}
 SECOND = {
     **REQUEST, **EXPLORED, "generates": "string", "computations": "int64", "behavior": "string",
-    "safe": "string", "optimal": "string",
+    "safe": "string", WAITS: "string",
     "live": "string", "unproved": "string", "stamp": "double", "state": "double", "work": "double", "control": "double",
 }  # fmt: skip
 
@@ -218,6 +220,8 @@ def _columns(said: Explored) -> Row:
 
 #: Said of a class that is not derived from a protocol with a proof.
 NO_PROOF = "no proof for every n covers this class"
+#: Said of a class whose steps are not those of the abstraction that is proved.
+NOT_REFINED = "the proof is of an abstraction that this code is not shown to refine"
 
 
 def proved(of: Combination, channel: str) -> Row:
@@ -234,10 +238,6 @@ def proved(of: Combination, channel: str) -> Row:
         return {"unproved": NO_PROOF}
 
 
-#: The channels over which each packet arrives, once.
-ASSUMED_BY_PROOFS = ("unordered", "fifo")
-
-
 def promises_what_is_proved(kind: type[ProtocolMachine]) -> bool:
     """True if the class promises what the protocol with a proof does from which it is derived, and no more."""
     proof_of = {proof.protocol for proof in proving.PROOFS.values()}
@@ -251,8 +251,10 @@ def _outcomes(of: Combination, proof: proving.Proof) -> Row:
     said: Row = {shown: report.outcome(shown) for shown in proof.shown}
     if all(outcome == "proved" for outcome in said.values()):
         return said
+    if report.differs is not None:
+        return {**said, "unproved": NOT_REFINED}
     if report.failures:
         failed = report.failures[0]
         why = "z3 gave up" if failed.verdict.outcome == "unknown" else "z3 has a state in which it fails"
         return {**said, "unproved": f"{failed.claim.name}: {why}"}
-    return {"unproved": "the proof is of an abstraction that this code is not shown to refine"}
+    return {**said, "unproved": "the proof may be vacuous: no satisfying state found"}

@@ -12,6 +12,7 @@ from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.variants.knobs import Combination, Knob, combination_named
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.realizing import Realization, realize
+from crownless.proofs.induction.proved_properties import WAITS
 from crownless.runtime.printable import in_brackets, some
 from crownless.spec.dataframes import DataFrame, data_frame
 
@@ -19,6 +20,10 @@ from .deciding import FAILS, LIVENESS, NO_PROOF, Row, compared_at, elsewhere
 
 #: `right`: every property that the protocol promises holds within the bound. `unknown`: not decided.
 Outcome = Literal["right", "violated", "unknown"]
+
+
+#: What combinations have in common that are safe, and whose messages wait only for causes.
+ALIKE = "each accepts a message exactly when all that was sent to its receiver causally before it is delivered"
 
 
 @dataclass(frozen=True)
@@ -257,8 +262,8 @@ class KnobMap:
         """The same in words; nothing unless there are two."""
         if len(self.right) < 2:
             return ""
-        if all(each.proved and each.row.get("optimal") == "proved" for each in self.right):
-            return "to the application they are one protocol, for every n: each delivers as soon as the order allows"
+        if all(each.proved and each.row.get(WAITS) == "proved" for each in self.right):
+            return f"to the application they are one protocol, for every n: {ALIKE}"
         known, same = self.behaviors, self.behaviors[self.published.row.get("behavior")]
         how_many = "one protocol" if len(known) == 1 else f"{len(known):,} protocols"
         counted = f"; {same:,} behave as published" * (bool(same) and len(known) > 1)
@@ -363,7 +368,7 @@ class KnobMap:
         """A row for each combination: its alternatives, the outcome, `same_as` (the combination with equal functions
         that was explored instead), and the columns of the table that `--out` writes, such as `violated`, `run`,
         `weakest_channel`, `generates` and `behavior` (equal texts: equal computations, the same to the application),
-        `safe`, `live`, `optimal`, `unproved`, and the prices `control`, `stamp`, `state` and `work`.
+        `safe`, `live`, `waits_only_for_causes`, `unproved`, and the prices `control`, `stamp`, `state` and `work`.
         """
         return data_frame(each.json() for each in self.decisions.values())
 

@@ -82,7 +82,7 @@ CBCAST = CausalOrder(
         "a process knows of others' broadcasts by delivering them",
         "each number is that of one broadcast",
     ),
-    optimal_by=tuple(INVARIANTS),
+    waits_by=tuple(INVARIANTS),
     missing=lambda run, k: run.numbered(
         k, z3.If(k == run.sender(run.m), _carried(run, run.m, k) - 1, _carried(run, run.m, k))
     ),

@@ -405,6 +405,7 @@ MURTY_GARG = QueueProof(
     eventful=_eventful,
     view=VIEW,
     axioms=RANKS,
+    order="synchronous",
     assumed=(
         "each message is wanted once, and goes to one process that is not its sender; nothing is lost or duplicated",
         "packets may take any time and overtake others",

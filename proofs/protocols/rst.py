@@ -69,7 +69,7 @@ SAFE_BY = (
     "a stamp counts what happened before",
     "DELIV counts what is delivered",
 )
-OPTIMAL_BY = (
+WAITS_BY = (
     "there is a message of each number",
     "no stamp counts more than there are",
     "a stamp counts what happened before",
@@ -85,7 +85,7 @@ def by_counts(protocol: type[ProtocolMachine], at: Counts) -> CausalOrder:
         protocol,
         counting(at),
         SAFE_BY,
-        OPTIMAL_BY,
+        WAITS_BY,
         lambda run, k: run.numbered(k, run.i, at.carried(run, run.m, k, run.i)),
     )
 

@@ -5,7 +5,7 @@ site knows, it keeps a pair for the receiver with a time at least as late, unles
 and so does every message that carries its sender's pairs. So the guard requires the receiver to have reached the time
 of all messages sent to it before, hence to know them; and a site knows a message to itself only by delivering it.
 
-For optimality the pairs must not require more: each entry of a pair is that of a message to this receiver.
+The pairs must not require more: each entry of a pair is that of a message to this receiver.
 """
 
 import z3
@@ -107,7 +107,7 @@ SAFE_BY = (
     "a site knows of messages to itself by delivering them",
     "a message has a pair for what happened before",
 )
-OPTIMAL_BY = (
+WAITS_BY = (
     "what is known or delivered is sent",
     "times are not negative",
     "what is known is not later",
@@ -139,7 +139,7 @@ def by_pairs(protocol: type[Ses]) -> CausalOrder:
         protocol,
         INVARIANTS,
         SAFE_BY,
-        OPTIMAL_BY,
+        WAITS_BY,
         lambda run, k: run.witness(run.m, run.i, k),
         KEPT_BY,
         lambda run, l, k: run.stamp(run.m).buffer[l][k] > run.before.local(run.i).buffer[l][k],  # merging takes it

@@ -155,8 +155,8 @@ BY_OWN_ENTRY: Invariants = {
 class NeverEqual(CausalOrder):
     """A proof for a guard with a second part: the pair is not equal to VT(S)."""
 
-    def _optimal(self, run: AnyRun) -> list[Claim]:
-        first, second = super()._optimal(run)
+    def _waits(self, run: AnyRun) -> list[Claim]:
+        first, second = super()._waits(run)
         used = (SENT, TO_OTHERS, NOT_NEGATIVE, OF_THE_PAST, *DELIVERIES_TICK)
         return [first, second._replace(given=self._given(run, used, delivered=False))]
 
@@ -174,7 +174,7 @@ def proof(combination: Combination) -> CausalOrder:
         by_pairs(cast("type[Ses]", combination.protocol)),
         invariants=invariants,
         safe_by=tuple(invariants),
-        optimal_by=tuple(invariants),
+        waits_by=tuple(invariants),
         kept_by={},
         safe_helps=True,
         world=InsertingOneEntry if one_entry else AnyRun,

@@ -65,7 +65,7 @@ SES_MULTICAST = CausalOrder(
         "a site knows of messages to itself by delivering them",
         "a copy has a pair for what happened before",
     ),
-    optimal_by=(
+    waits_by=(
         "what is known or delivered is sent",
         "times are not negative",
         "what is known is not later",

@@ -288,7 +288,8 @@ def count(processes: int, messages: int, *, self_sends: bool = False, max_second
 def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     """Proofs by z3 about a protocol, for any number of processes and messages.
 
-    A class derived from a protocol with a proof is checked against that proof. `effort`: the steps allowed to z3 per
+    A class derived from a protocol with a proof is checked against that proof; it is not proved if its steps are not
+    those of which the proof speaks. `effort`: the steps allowed to z3 per
     query. Raises `BadInput` if there is no such proof.
     """
     from crownless.model_check.check.request import Check

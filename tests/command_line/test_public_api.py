@@ -368,6 +368,7 @@ def test_str_says_or_draws_what_repr_leaves_out(results: dict[str, Any]) -> None
     assert str(results["recorder"]).isprintable() is False  # it is drawn, on several lines
     assert "\x1b" not in str(results["recorder"])
     proved = results["prove"]
-    assert repr(proved) == f"<rst: safe: proved, optimal: proved, live: proved; {len(proved.claims)} claims>"
+    outcomes = "safe: proved, waits only for causes: proved, live: proved"
+    assert repr(proved) == f"<rst: {outcomes}; {len(proved.claims)} claims>"
     assert all(put.claim.name in str(proved) for put in proved.claims)
     assert str(proved).splitlines()[0] == "rst, of its code; processes: any number; messages: any number"

@@ -10,6 +10,7 @@ from crownless.impl.protocols.ses import Ses
 from crownless.impl.protocols.ses_delete import SesDelete
 from crownless.impl.variants.knobs import Combination, combinations, knobs_of, size
 from crownless.impl.variants.knobs_of_ses import SesByKnobs
+from crownless.proofs.induction.proved_properties import SHOWN
 from crownless.proofs.induction.proving import proof_of, prove
 from crownless.proofs.induction.theorem import EFFORT
 
@@ -70,7 +71,7 @@ RIGHT = [
 def shown(of: Combination, effort: int = EFFORT) -> set[str]:
     """The outcomes of the proof of a combination."""
     report = prove(of.name, proof_of(of.protocol), effort, attempts=1)
-    return {report.outcome(part) for part in ("safe", "optimal", "live")}
+    return {report.outcome(part) for part in SHOWN}
 
 
 @pytest.mark.parametrize("name", ["as published", *RIGHT])

@@ -247,7 +247,7 @@ def test_all_outcomes_are_as_likely() -> None:
     assert run.undelivered == pytest.approx(500, abs=60)
 
 
-def test_all_optimal_protocols_make_messages_wait_alike() -> None:
+def test_protocols_whose_messages_wait_only_for_causes_make_them_wait_alike() -> None:
     waits = {simulate(Experiment(name, load=1, messages=400)).added for name in ("rst", "ses", "optimal", "rst-before")}
     assert len(waits) == 1
     assert simulate(Experiment("extra-messages", load=1, messages=400, parameters={"k": 16})).added in waits

@@ -156,19 +156,19 @@ def test_two_clauses_are_read_as_one_where_they_belong_together() -> None:
 
 
 def test_why_the_matrix_protocol_works_is_found_for_every_n(found: Discovered) -> None:
-    assert (found.safe, found.optimal, found.live) == ("proved", "proved", "proved")
+    assert (found.safe, found.waits_only_for_causes, found.live) == ("proved", "proved", "proved")
     assert found.confirmed
     assert found.given_up == 0
     assert found.candidates > 40_000
     assert len(found.needed) < 20
     assert found.independent < 120 < found.inductive < found.survived < found.candidates
-    assert found.summary.endswith("that it is safe, optimal and live follows")
-    assert {f"- {line}" for line in (*found.needed, *found.needed_for_optimal)} < set(found.lines())
+    assert found.summary.endswith("these follow: safe, waits only for causes and live")
+    assert {f"- {line}" for line in (*found.needed, *found.needed_for_waiting)} < set(found.lines())
     assert found.json()["processes"] == "any number"
 
 
 def test_what_is_found_are_the_counts_of_kuper(found: Discovered) -> None:
-    statements = [*found.needed, *found.needed_for_optimal]
+    statements = [*found.needed, *found.needed_for_waiting]
     assert any("number(x) ≤ SENT_p[sender(x)][receiver(x)]" in line for line in statements)
     assert any("number(x) ≤ stamp_m[sender(x)][receiver(x)]" in line for line in statements)
     assert any("DELIV_p[k]" in line and "SENT_p[k][p]" in line for line in statements)
@@ -220,7 +220,7 @@ def nothing_follows(machine: type[ProtocolMachine]) -> bool:
 )
 def test_how_far_it_goes_for_others(protocol: str, shown: tuple[str, str, str]) -> None:
     found = discover(protocol)
-    assert (found.safe, found.optimal, found.live) == shown
+    assert (found.safe, found.waits_only_for_causes, found.live) == shown
     assert found.confirmed == (found.safe == "proved")
 
 

@@ -25,6 +25,7 @@ from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.pipeline.knobs import knob_map
 from crownless.pipeline.sweeps import Where
+from crownless.proofs.induction.proved_properties import WAITS
 from crownless.proofs.knobs import drawing
 from crownless.proofs.knobs.deciding import growing
 from crownless.proofs.knobs.knob_map import KnobMap
@@ -298,7 +299,7 @@ def test_increment_before_sending_is_found_to_be_the_same_protocol(of_rst: KnobM
     """[Kup] Discussion: the form of [MF] §2 is right, and any step towards it alone is wrong."""
     before = named(of_rst, f"{BEFORE}, receiver counts: no")
     assert before.proved
-    assert before.row["optimal"] == "proved", "what is safe and waits for nothing else is one protocol"
+    assert before.row[WAITS] == "proved", "what is safe and waits for nothing else is one protocol"
     assert before.row["generates"] == of_rst.published.row["generates"]
     assert before.row["behavior"] == of_rst.published.row["behavior"]
     assert of_rst.alike.startswith("to the application they are one protocol, for every n")

@@ -14,6 +14,7 @@ from crownless.impl.protocol import Packet
 from crownless.impl.protocols.rst import Rst, State
 from crownless.proofs.induction.any_run import ACCEPTED
 from crownless.proofs.induction.causal_order import CausalOrder
+from crownless.proofs.induction.proved_properties import WAITS
 from crownless.proofs.induction.proving import PROOFS, prove
 from crownless.proofs.induction.second_solver import as_smt_lib, recheck_with_cvc5
 from crownless.proofs.induction.theorem import Claim, theorem, vacuous, without_each
@@ -102,10 +103,10 @@ PROVED = [*(proof for proof in PROOFS.values() if isinstance(proof, CausalOrder)
 
 
 @pytest.mark.parametrize("proof", PROVED, ids=lambda proof: proof.protocol.__name__)
-def test_the_parts_of_a_guard_that_are_shown_optimal_are_the_whole_guard(proof: CausalOrder) -> None:
+def test_the_parts_of_a_guard_that_are_shown_to_wait_only_for_causes_are_the_whole_guard(proof: CausalOrder) -> None:
     run = proof.world(proof.protocol)
     k = run.terms.any_process("k")
-    parts = {claim.name: z3.ForAll([k], claim.shows) for claim in proof.claims()["optimal"]}
+    parts = {claim.name: z3.ForAll([k], claim.shows) for claim in proof.claims()[WAITS]}
     assert theorem("the parts hold: the guard holds", parts, run.accepted)
     assert theorem("the guard holds: the parts hold", {ACCEPTED: run.accepted}, z3.And([*parts.values()]))
 
@@ -128,9 +129,9 @@ NEVER: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("place", NEVER)
-def test_a_guard_that_never_holds_is_not_optimal_whichever_conjunct_it_is(place: str) -> None:
+def test_a_guard_that_never_holds_waits_for_something_else_whichever_conjunct_it_is(place: str) -> None:
     machine = type("Never", (Rst,), {"deliverable": NEVER[place]})
-    claims = replace(RST, protocol=machine).claims()["optimal"]
+    claims = replace(RST, protocol=machine).claims()[WAITS]
     assert not all(theorem(*claim, effort=200_000) for claim in claims)
 
 

@@ -19,7 +19,8 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.proofs.induction import proving
 from crownless.proofs.induction.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.induction.causal_order import CausalOrder
-from crownless.proofs.induction.proving import PROOFS, SHOWN, ProofReport, necessary_hypotheses, prove
+from crownless.proofs.induction.proved_properties import SHOWN
+from crownless.proofs.induction.proving import PROOFS, ProofReport, necessary_hypotheses, prove
 from crownless.proofs.induction.theorem import ATTEMPTS, EFFORT, Verdict, theorem
 
 #: Broken so that a step does not come to an end.
@@ -127,7 +128,7 @@ def test_no_proof_goes_through_of_a_protocol_that_breaks(row: Fault) -> None:
 def if_all_are_shown(proof: CausalOrder, shown: str) -> dict[str, Verdict]:
     """What z3 says of each claim on which that rests; nothing, if it does not show one of them."""
     claims, verdicts = proof.claims(), {}
-    for part in proof.shown[shown][1]:
+    for part in proof.shown[shown].parts:
         for claim in claims[part]:
             verdicts[claim.name] = theorem(*claim, effort=FEW, attempts=SEEDS)
             if not verdicts[claim.name]:

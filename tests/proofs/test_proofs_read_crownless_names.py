@@ -19,6 +19,7 @@ from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.buffer import State as BufferState
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.protocols.rst import Rst
+from crownless.proofs.induction.proved_properties import SHOWN
 from crownless.proofs.induction.proving import proof_of, prove
 from crownless.proofs.induction.step_refinement import step_claims
 from crownless.proofs.induction.theorem import theorem
@@ -39,7 +40,7 @@ def _not_yet_imported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def outcomes(machine: type[ProtocolMachine]) -> dict[str, str]:
     report = prove(machine.__name__, proof_of(machine), FEW)
-    return {shown: report.outcome(shown) for shown in ("safe", "optimal", "live")}
+    return {shown: report.outcome(shown) for shown in SHOWN}
 
 
 MINE = """\
@@ -160,4 +161,4 @@ class CallsAFunctionNamedLikeItsMethod(Rst):
 
 
 def test_a_function_is_not_taken_for_the_method_of_its_name() -> None:
-    assert outcomes(CallsAFunctionNamedLikeItsMethod) == dict.fromkeys(("safe", "optimal", "live"), "proved")
+    assert outcomes(CallsAFunctionNamedLikeItsMethod) == dict.fromkeys(SHOWN, "proved")

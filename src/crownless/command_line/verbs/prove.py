@@ -16,8 +16,9 @@ from crownless.model_check.check.request import Check, ResolvedCheck, load_progr
 from crownless.model_check.search.engines import admitted
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.induction import proving, second_solver
-from crownless.proofs.induction.causal_order import CODE, CausalOrder
-from crownless.proofs.induction.replay import MAX_MESSAGES
+from crownless.proofs.induction.causal_order import CODE
+from crownless.proofs.induction.proved_properties import SHOWN, in_words
+from crownless.proofs.induction.replay import Search
 from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
 from crownless.proofs.programs.every_interleaving import ProgramVerdict, judge
@@ -102,6 +103,8 @@ def prove_(
             if found[-1].stopped is not None:
                 break
             if why:
+                needed[name] = {}
+            if why and found[-1].differs is None:
                 needed[name] = proving.necessary_hypotheses(proof, effort, report)
     if part.reason is not None and not found:
         raise Stopped(part.reason)
@@ -111,7 +114,7 @@ def prove_(
         print_json({"proofs": facts})
     else:
         _print(found, needed, drawings=not quiet)
-    outcomes = {proved.outcome(shown) for proved in found for shown in proving.SHOWN}
+    outcomes = {proved.outcome(shown) for proved in found for shown in SHOWN}
     left_out = [name for name in proofs if name not in {proved.protocol for proved in found}]
     unfinished = bool(left_out) or any(proved.stopped for proved in found) or (why and len(needed) < len(found))
     if part.reason is not None and unfinished:
@@ -121,16 +124,17 @@ def prove_(
 
 
 def _print(found: list[proving.ProofReport], needed: dict[str, dict[str, list[str]]], *, drawings: bool) -> None:
-    by_z3 = [proved for proved in found if not proved.refuted or "proved" in map(proved.outcome, proving.SHOWN)]
+    explained = [proved for proved in found if not proved.refuted or proved.proved]
+    by_z3 = [proved for proved in found if proved.proved]
     for proved in found:
         _print_refutation(proved, drawings=drawings)
     asked_again = any(proved.confirmed is not None for proved in found)
-    of = ["of"] if any(proved.of != CODE for proved in found) else []
-    rows = Rows("protocol", *proving.SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
+    of = ["of"] if any(proved.of != CODE for proved in by_z3) else []
+    rows = Rows("protocol", *map(in_words, SHOWN), *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
     for proved in found:
-        outcomes: list[str] = [proved.outcome(shown) for shown in proving.SHOWN]
+        outcomes: list[str] = [proved.outcome(shown) for shown in SHOWN]
         if of:
-            outcomes.append(proved.of)
+            outcomes.append(proved.of if proved.proved else "")
         again = [str(proved.confirmed)] if asked_again else []
         counted = [str(len(proved.claims)), *again, f"{proved.seconds:.1f}"]
         rows.add_row(proved.protocol, *outcomes, *counted)
@@ -145,23 +149,36 @@ def _print(found: list[proving.ProofReport], needed: dict[str, dict[str, list[st
             "Cannot do without: with this one dropped, and all others kept, z3 does not prove the claim: it refutes "
             "it, or gives up (?). That is no derivation: of two that can stand in for each other neither is named."
         )
-    if not by_z3:
-        return
-    print_line()
-    for shown in proving.SHOWN:
-        of_it = [proved for proved in by_z3 if shown in proved.proof.shown]
-        for meaning, names in _together((proved.proof.shown[shown][0], proved.protocol) for proved in of_it):
-            print_line(f"{shown}{names}: {meaning}")
+    if explained:
+        print_line()
+        _print_meanings(explained)
+    if by_z3:
+        _print_reach(by_z3, of=bool(of))
+
+
+def _print_meanings(found: list[proving.ProofReport]) -> None:
+    """The meaning of each property, and what follows from those that are proved."""
+    for shown in SHOWN:
+        of_it = [proved for proved in found if shown in proved.proof.shown]
+        for known, names in _together((proved.proof.shown[shown], proved.protocol) for proved in of_it):
+            print_line(f"{in_words(shown)}{names}: {known.means}")
+        proved_of = [proved for proved in of_it if shown in proved.proved and proved.proof.shown[shown].follows]
+        for known, names in _together((proved.proof.shown[shown], proved.protocol) for proved in proved_of):
+            print_line(f"{in_words(shown)}{names}, hence (argued in words): {known.follows}")
+
+
+def _print_reach(by_z3: list[proving.ProofReport], *, of: bool) -> None:
+    """How far what is proved reaches, the assumptions that it uses, and what is trusted."""
     for proved in by_z3:
         if proved.proof.remark:
             print_line(f"{proved.protocol}: {proved.proof.remark}")
         _print_machine(proved)
     print_line(f"For any number of processes and messages{', of what the column `of` names' if of else ''}.")
-    for assumed, names in _together((tuple(proved.proof.assumed), proved.protocol) for proved in by_z3):
+    for assumed, names in _together((tuple(proved.assumed), proved.protocol) for proved in by_z3):
         print_line(f"Assumed{names}:")
         for assumption in assumed:
             print_line(f"- {assumption}")
-    for rests_on, names in _together((proving.trusted(proved.proof), proved.protocol) for proved in by_z3):
+    for rests_on, names in _together((proved.trusted, proved.protocol) for proved in by_z3):
         print_line(f"Trusted{names}:")
         for thing in rests_on:
             print_line(f"- {thing}")
@@ -169,11 +186,11 @@ def _print(found: list[proving.ProofReport], needed: dict[str, dict[str, list[st
 
 def _print_refutation(proved: proving.ProofReport, *, drawings: bool) -> None:
     """Prints the refuting run; claims that z3 gave up make no difference then."""
-    if not proved.refuted or proved.refutation is None:
+    if proved.search is None or proved.refutation is None:
         return
     for shown in proved.refuted:
-        print_line(f"{proved.protocol}: {shown} is refuted: {proved.proof.shown[shown][0]}")
-    print_line("by this run of its code alone, over the unordered channel; nothing else is assumed:")
+        print_line(f"{proved.protocol}: {in_words(shown)} is refuted: {proved.proof.shown[shown].means}")
+    print_line(f"by this run of its code alone, over the {proved.search.channel} channel; nothing else is assumed:")
     print_run(proved.refutation.run, drawn=drawings)
     print_line()
 
@@ -181,25 +198,27 @@ def _print_refutation(proved: proving.ProofReport, *, drawings: bool) -> None:
 def _print_machine(proved: proving.ProofReport) -> None:
     """The extent to which the implementation matches the proved abstraction, or another form of it."""
     steps = [put for put in proved.claims if put.part == proving.STEPS]
-    if steps and proved.covers_machine:
+    if steps:
         print_line(
             f"{proved.protocol}: each step of its code is shown to be one of the abstraction, and each of the "
             f"abstraction one of its code ({some(len(steps), 'claim')}; queues of any content)"
         )
-    elif proved.unsupported is not None:
-        print_line(f"{proved.protocol}: its steps cannot be compared with what is proved: {proved.unsupported}")
     for each in proved.compared:
-        compared = "the machine matches what is proved" if each else f"the machine does something else: {each.differs}"
         scope = f"up to {each.processes} processes and any number of messages"
-        print_line(f"{proved.protocol}: {compared} ({scope}, {each.states:,} states)")
+        print_line(f"{proved.protocol}: the machine matches what is proved ({scope}, {each.states:,} states)")
 
 
 def _print_doubts(proved: proving.ProofReport, needed: dict[str, list[str]]) -> None:
     """The unproved claims, and the necessary hypotheses of the others."""
     claims = some(len(proved.claims), "claim")
     given_up = sum(put.verdict.outcome == "unknown" for put in proved.claims)
+    if proved.differs is not None:
+        print_line(f"{proved.protocol}: not proved: {proved.differs}")
     if proved.stopped is not None:
-        print_line(f"{proved.protocol}: {proved.stopped}: {given_up} of its {claims} not put to z3")
+        left = (
+            f"{given_up} of its {claims} not put to z3" if given_up else "the search for a refuting run is not finished"
+        )
+        print_line(f"{proved.protocol}: {proved.stopped}: {left}")
         return
     if given_up == len(proved.failures) > 0 and not proved.refuted and not needed:
         print_line(f"{proved.protocol}: z3 gave up on {given_up} of its {claims}")
@@ -212,19 +231,26 @@ def _print_doubts(proved: proving.ProofReport, needed: dict[str, list[str]]) -> 
         outcome = "not proved" if put.verdict.outcome == "refuted" else put.verdict.outcome
         print_line(f"{proved.protocol}: {of_step}{outcome}: {put.verdict.name}{because}")
     if not proved.refuted:
-        if proved.failures and isinstance(proved.proof, CausalOrder):
-            print_line(
-                f"{proved.protocol}: nothing is refuted: no run of up to {some(MAX_MESSAGES, 'message')} violates the "
-                "order, or does not deliver all; perhaps the protocol is right, and the proof lacks an invariant "
-                "(crownless check goes on to larger bounds)"
-            )
-        if not proved.not_vacuous:
+        if proved.search is not None:
+            _print_search(proved.protocol, proved.search)
+        if proved.claims and not proved.not_vacuous:
             print_line(f"{proved.protocol}: the proof may be vacuous: no satisfying state found")
     for put in proved.claims:
         if put.again not in (None, "proved"):
             print_line(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
     for name, hypotheses in needed.items():
         print_line(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
+
+
+def _print_search(protocol: str, search: Search) -> None:
+    """The search for a refuting run, which found none."""
+    if search.incomplete is not None:
+        print_line(f"{protocol}: nothing is refuted, but not every run was tried: {search.incomplete} ({search.scope})")
+        return
+    print_line(
+        f"{protocol}: nothing is refuted: no run violates the order, or does not deliver all ({search.scope}); perhaps "
+        "the protocol is right, and the proof does not fit it (crownless check goes on to larger bounds)"
+    )
 
 
 def _together(notes: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:
@@ -287,8 +313,8 @@ def _print_discovered(found: Sequence[Discovered]) -> None:
             print_line(f"crownless check {each.protocol} shows a run")
         print_line(f"{each.seconds:.1f} seconds")
     proved = [each for each in found if each.safe == "proved"]
-    for assumed in dict.fromkeys(tuple(each.json()["assumptions"]) for each in proved):
-        names = ", ".join(each.protocol for each in proved if tuple(each.json()["assumptions"]) == assumed)
+    for assumed in dict.fromkeys(tuple(each.assumed) for each in proved):
+        names = ", ".join(each.protocol for each in proved if tuple(each.assumed) == assumed)
         print_line(f"Found by --discover of {names}: for any number of processes and messages. Assumed:")
         for assumption in assumed:
             print_line(f"- {assumption}")

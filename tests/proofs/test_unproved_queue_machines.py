@@ -1,0 +1,86 @@
+"""`prove` of machines of queues that are not shown to be the proved ones: not proved, and refuted if a run is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from command_line_runner import Crownless
+from faulty_queue_machines import FAULTS
+from test_proofs_of_queues import FAULTY, QUEUES, Idle
+
+import crownless as cr
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.variants.knobs import class_with_knobs, combinations
+from crownless.proofs.induction import replay
+from crownless.proofs.induction.proving import STEPS, proof_of, prove
+from crownless.proofs.protocols.buffer import BUFFER
+
+#: Variants of the protocols of queues, what `prove` says of *safe* and *live*, and the channel of the search for a run.
+VARIANTS = {
+    "buffer[next may go: always]": ("refuted", "not proved", "unordered"),
+    "buffer[acknowledged on: nothing]": ("not proved", "refuted", "unordered"),
+    "buffer[next may go: with none outstanding from another receiver]": ("refuted", "not proved", "unordered"),
+    "buffer[next delivered: the newest]": ("refuted", "not proved", "unordered"),
+    "murty-garg[must request: never]": ("refuted", "not proved", "unordered"),
+    "murty-garg[must request: always]": ("refuted", "not proved", "unordered"),
+    "murty-garg[message is: received when active]": ("not proved", "not proved", "unordered"),
+    "buffer-pipelined": ("not proved", "not proved", "fifo"),
+    "buffer-bounded": ("not proved", "not proved", "unordered"),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_variant_of_a_protocol_of_queues_is_not_proved_but_refuted_by_a_run_if_there_is_one(name: str) -> None:
+    report = cr.prove(name)
+    safe, live, channel = VARIANTS[name]
+    assert (report.outcome("safe"), report.outcome("live")) == (safe, live)
+    assert report.search is not None
+    assert report.search.channel == channel
+    assert (report.refutation is not None) == ("refuted" in (safe, live))
+    assert (report.json()["search"]["violates"] is not None) == ("refuted" in (safe, live))
+    assert report.assumed == [], "nothing is proved, so nothing is assumed"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("protocol", QUEUES)
+def test_no_combination_of_knobs_is_proved_by_the_proof_of_its_base(protocol: str) -> None:
+    kind = class_with_knobs(protocol)
+    for combination in combinations(kind):
+        if sum(map(bool, combination.places)) < 2:
+            assert cr.prove(combination.protocol).proved == [], combination.name
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "machine", [*FAULTY, *(fault.machine for fault in FAULTS)], ids=lambda machine: machine.__name__
+)
+def test_nothing_is_proved_of_a_machine_with_a_fault(machine: type[ProtocolMachine]) -> None:
+    assert prove(machine.__name__, proof_of(machine), 200_000, attempts=1).proved == []
+
+
+def test_steps_that_are_not_shown_make_the_result_not_proved() -> None:
+    report = prove("idle", replace(BUFFER, protocol=Idle), 200_000, attempts=1)
+    assert {put.part for put in report.failures} == {STEPS}
+    assert (report.outcome("safe"), report.outcome("live")) == ("not proved", "refuted")
+
+
+def test_a_variant_that_is_not_proved_prints_the_reason_and_no_assumption(crownless: Crownless) -> None:
+    answer = crownless("prove", "buffer-pipelined")
+    assert answer.code == 3
+    assert "not proved: its steps cannot be compared with what is proved: its local states are not" in answer.out
+    scope = "(3 processes, up to 3 messages, any process to any other; fifo channel)"
+    assert f"no run violates the order, or does not deliver all {scope}" in answer.out
+    for beside in ("Assumed", "Trusted", "any number", "abstraction"):
+        assert beside not in answer.out
+    broken = crownless("prove", "murty-garg[must request: never]")
+    assert broken.code == 1
+    assert "safe is refuted: every message can be drawn as a point" in broken.out
+
+
+def test_a_search_that_is_not_finished_says_so(crownless: Crownless, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "MAX_STATES", 20)
+    answer = crownless("prove", "buffer-bounded")
+    assert answer.code == 3
+    assert "nothing is refuted, but not every run was tried: state limit of 20 reached" in answer.out
+    assert "no run violates" not in answer.out
