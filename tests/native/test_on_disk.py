@@ -12,7 +12,9 @@ from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
-from native_engine_setup import REDUCED, Question, question, reported
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from native_engine_setup import REDUCED, Question, question, reported, small_rounds
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
@@ -61,6 +63,32 @@ def test_every_protocol_goes_on_in_parts_that_miss_entries(protocol: str, tmp_pa
     whole = case.native()
     with patch.multiple(tasks, BLOCK=8, MISSES_TO_STOP_AT=2), patch.object(on_disk, "PARTS", 3):
         assert reported(goes_on(case, whole.states // 3, tmp_path)) == reported(whole)
+
+
+@pytest.mark.parametrize(
+    ("options", "symmetry"),
+    [({"protocol": "rst", "n": 3, "messages": 3}, True), *SAMPLE[2:3], *SAMPLE[4:5], *SAMPLE[6:]],
+    ids=str,
+)
+def test_no_row_is_forgotten_however_small_the_outboxes_and_blocks(
+    options: dict[str, Any], symmetry: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A row whose successors find no room is expanded again, whatever else is left to expand then."""
+    case = question(**options)
+    whole = reported(case.native(symmetry=True) if symmetry else case.plain())
+
+    @given(outbox=st.integers(12, 160), block=st.integers(6, 40), misses=st.integers(0, 12), parts=st.integers(1, 3))
+    @settings(max_examples=5, derandomize=True, phases=[Phase.generate])
+    def agrees(outbox: int, block: int, misses: int, parts: int) -> None:
+        with (
+            patch.multiple(tasks, BLOCK=block, MISSES_TO_STOP_AT=misses),
+            small_rounds(block, outbox),
+            patch.object(on_disk, "PARTS", parts),
+        ):
+            found = goes_on(case, whole["states"] // 20, tmp_path_factory.mktemp("levels"), symmetry=symmetry)
+        assert reported(found) == whole
+
+    agrees()
 
 
 @pytest.fixture
