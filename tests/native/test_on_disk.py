@@ -26,6 +26,7 @@ from crownless.model_check.on_disk.search import SearchOnDisk
 from crownless.model_check.search.engines import engine_for
 from crownless.runtime import ending
 from crownless.runtime.ending import Limits
+from crownless.spec import notation
 
 #: Graded and not, with rows that are all kept, with symmetry reduction, programs, crashes, and plain monitors.
 SAMPLE: tuple[tuple[dict[str, Any], bool], ...] = (
@@ -39,9 +40,9 @@ SAMPLE: tuple[tuple[dict[str, Any], bool], ...] = (
 )
 
 
-def goes_on(case: Question, after: int, directory: Path, *, symmetry: bool = False) -> Any:
+def goes_on(case: Question, after: int, directory: Path, *, symmetry: bool = False, workers: int = 2) -> Any:
     """The findings of a search that is in memory up to this number of states, and then on disk."""
-    engine = engine_for(case.check, engine="native", workers=2, reductions=REDUCED if symmetry else ())
+    engine = engine_for(case.check, engine="native", workers=workers, reductions=REDUCED if symmetry else ())
     search = NativeSearch(case.check, engine)
     assert search.explore(Limits(states=after)).stopped
     return SearchOnDisk.going_on_from(search, case.check, engine, directory).explore()
@@ -89,6 +90,55 @@ def test_no_row_is_forgotten_however_small_the_outboxes_and_blocks(
         assert reported(found) == whole
 
     agrees()
+
+
+#: P3 waits in the end, for one of two messages.
+WAITS = notation.parse("""
+P1: send a to P2; send b to P3; send c to P3
+P2: send d to P1; receive; send e to P3
+P3: receive from P1; receive; receive from P1
+""")
+
+
+def findings(result: tasks.ExpandResult, task: tasks.ExpandTask) -> list[Any]:
+    """All that a task reports, without what depends on its division into blocks."""
+    rows = set()
+    for file in result.found:
+        for owner in range(task.owners):
+            found, asleep = tasks.read_found(task.directory, file, owner, task.system.n)
+            rows |= {(owner, sleeping, *row) for row, sleeping in zip(found.tolist(), asleep.tolist(), strict=True)}
+    counts = [array.tolist() for array in (result.counts, result.seen, result.actions)]
+    again = [] if result.left is None else sorted(result.left.again.tolist())
+    return [again, result.misses.tolist(), *counts, sorted(result.blocked.tolist()), rows]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"protocol": "unordered", "n": 3, "messages": 3, "orders": ("n-n", "fifo")},
+        {"protocol": "ses", "n": 2, "messages": 3, "crash": "P1"},
+        {"protocol": "unordered", "program": WAITS},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(("block", "outbox"), [(5, 40), (3, 1 << 17), (1 << 15, 24)])
+def test_a_task_finds_in_small_blocks_what_it_finds_in_one(
+    options: dict[str, Any], block: int, outbox: int, tmp_path: Path
+) -> None:
+    """Violations, waits, counts and successors, of whichever block they are."""
+    sizes = []
+
+    def in_blocks(task: tasks.ExpandTask, view: tasks.View) -> tasks.ExpandResult:
+        whole = tasks.expand(task, view)
+        with patch.object(tasks, "BLOCK", block), small_rounds(block, outbox):
+            assert findings(tasks.expand(task, view), task) == findings(whole, task)
+        sizes.append(task.part.size)
+        return whole
+
+    case = question(**options)
+    with patch.object(on_disk, "expand", in_blocks), patch.object(on_disk, "PARTS", 1):
+        assert reported(goes_on(case, 5, tmp_path, workers=1)) == reported(case.plain())
+    assert max(sizes) > 5
 
 
 @pytest.fixture
