@@ -10,10 +10,11 @@ from pathlib import Path
 
 import click
 import pytest
+from command_line_runner import Crownless
 
 from crownless import command_line
-from crownless.command_line import crownless
 from crownless.runtime.errors import install_hint
+from crownless.runtime.printable import printable
 
 ROOT = Path(__file__).parents[2]
 #: What readers meet, and examples; the changelog says what was.
@@ -39,7 +40,7 @@ def text_of(document: str) -> str:
 
 
 def options_of(verb: str) -> set[str]:
-    command = crownless.get_command(click.Context(crownless), verb)
+    command = command_line.crownless.get_command(click.Context(command_line.crownless), verb)
     assert command is not None
     return {option for parameter in command.params for option in parameter.opts} | {"--help", "-h"}
 
@@ -95,6 +96,38 @@ def test_commands_are_found_in_documents() -> None:
     shown = {verb for document in DOCUMENTS for verb, _ in commands_in(document)}
     assert shown == set(command_line.VERBS)
     assert ("check", ["-n", "-m", "--channel"]) in commands_in("README.md")
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------------
+
+#: A quick command of each verb whose keys are not those of a search that takes long.
+QUICK = {
+    "check": "rst -n 2 -m 1",
+    "classify": "kuper-alice-bob-carol.jsonl",
+    "claims": "KU9",
+    "count": "-n 2 -m 2",
+    "explore": "rst -n 2 -m 1",
+    "new": "mine.py",
+    "prove": "rst",
+    "realize": "rst -n 2 -m 1",
+    "show": "mf-fig8",
+    "vectors": "-n 2 -m 1",
+}
+#: The rows of the table: verb → its first keys.
+KEYS = dict(re.findall(r"^\| `(\w+)` \| (`\w+`(?:, `\w+`)*)", text_of("docs/command_line.md"), re.MULTILINE))
+
+
+def test_the_page_has_the_keys_of_every_verb() -> None:
+    assert KEYS.keys() | {"list"} == {*command_line.VERBS}
+
+
+@pytest.mark.parametrize("verb", QUICK)
+def test_the_object_of_a_verb_has_the_keys_of_the_page(
+    verb: str, crownless: Crownless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    facts = crownless(verb, *QUICK[verb].split(), "--json").json
+    assert set(re.findall(r"\w+", KEYS[verb])) <= facts.keys()
 
 
 # -- installing --------------------------------------------------------------------------------------------------------
@@ -185,3 +218,11 @@ def test_no_document_says_that_promises_alone_decide(document: str) -> None:
 def test_no_document_shows_a_time_that_pytest_did_not_take(document: str) -> None:
     """Outputs of pytest are shown without it."""
     assert not re.search(r"^\d+ (passed|failed).* in ", text_of(document), re.MULTILINE)
+
+
+def test_a_name_is_printed_as_the_page_says() -> None:
+    name, count = re.findall(
+        r"`(P\S+)` is printed as `P\S+`, in these (\w+) characters", text_of("docs/hostile_inputs.md")
+    )[0]
+    assert printable("P\x1b[2J") == name
+    assert len(name) == ["seven", "eight", "nine"].index(count) + 7
