@@ -185,7 +185,7 @@ class ProtocolMachine:
     #: Where it is described: key of the bibliography and section.
     source: ClassVar[str] = ""
     #: The order that the protocol promises, and with it all that is checked of any protocol; `asynchronous` promises no
-    #: order. Or a tuple of `PROMISES`: then these alone decide the verdict.
+    #: order. Or a tuple of `PROMISES`: then the others of `PROMISES` do not decide the verdict.
     promises: ClassVar[str | tuple[str, ...]]
     #: The channel it needs: the weakest over which it keeps its promise, or the one its text assumes.
     needs_channel: ClassVar[str] = "unordered"

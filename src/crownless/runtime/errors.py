@@ -43,6 +43,11 @@ class BadInput(ValueError):
         )
 
 
+def install_hint(extra: str) -> str:
+    """How to install an extra of crownless, which is installed from a clone."""
+    return f"in a clone of crownless: pip install '.[{extra}]'"
+
+
 class Undecided(ArithmeticError):
     """A verdict that is unknown was used as a truth value; compare its `verdict` or `outcome`."""
 

@@ -11,7 +11,7 @@ a verdict fails, it prints the shortest violating run.
 
 from typing import TYPE_CHECKING, Any
 
-from crownless.runtime.errors import BadInput
+from crownless.runtime.errors import BadInput, install_hint
 
 if TYPE_CHECKING:
     from .state_machine import stateful as stateful
@@ -28,7 +28,7 @@ def __getattr__(name: str) -> Any:
     try:
         import hypothesis  # noqa: F401
     except ImportError:
-        raise BadInput("crownless.testing needs hypothesis", hint="pip install 'crownless[testing]'") from None
+        raise BadInput("crownless.testing needs hypothesis", hint=install_hint("testing")) from None
     from . import state_machine, strategies
 
     value = getattr(state_machine if name == "stateful" else strategies, name)

@@ -40,7 +40,7 @@ Requests = Mapping[str, Callable[..., Any]]
     help=f"Steps of z3 for one attempt at a claim ({EFFORT:,}), or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
 )
 @click.option("--why", is_flag=True, help="Report which hypotheses are necessary: drop each in turn, for each claim.")
-@click.option("--recheck", is_flag=True, help="Recheck with a second solver, cvc5 (pip install 'crownless[cvc5]').")
+@click.option("--recheck", is_flag=True, help="Recheck with a second solver, cvc5 (extra cvc5).")
 @click.option(
     "--discover",
     is_flag=True,

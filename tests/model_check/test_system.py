@@ -1,0 +1,168 @@
+"""The transition system: which steps a state has, and which deliveries are owed when a run ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from native_engine_setup import Question, question, reported
+
+from crownless.impl.channels import CHANNELS
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocols.unordered import Unordered
+from crownless.impl.workloads import Free
+from crownless.model_check.system.monitors import DeliveryMonitor, Observation
+from crownless.model_check.system.system import CRASHED, LocalStep, System
+from crownless.spec import notation
+from crownless.spec.computation import Message
+
+# -- several deliveries in one step ------------------------------------------------------------------------------------
+
+
+class DeliversTogether(ProtocolMachine):
+    """Holds what it receives until three messages have come, and delivers them in one step, in that order."""
+
+    promises = "asynchronous"
+
+    def initial(self, i: int) -> tuple[Message, ...]:
+        return ()
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        held = (*state, packet.message)
+        if len(held) < 3:
+            return [Step(held)]
+        return [Step((), (), [AppEvent("deliver", message) for message in held])]
+
+
+#: Statement of P3 → the messages that it takes; x and y are from P1, z from P2.
+TAKES = {
+    "receive": "xyz",
+    "receive from P1": "xy",
+    "receive from P2": "z",
+    "receive x": "x",
+    "receive y from P1": "y",
+    "send back to P2": "",
+}
+SENDS = ("send back to P2",)
+#: Statements that a program may have twice.
+REPEATED = ("receive", "receive from P1", "receive from P2")
+
+
+def expected_of_orders(statements: Sequence[str]) -> set[bool]:
+    """For each order in which the three messages can arrive: does P3 come to its end, although it gets all at once?
+
+    It can send before and after that, but not between.
+    """
+    first, last = (statements[place] in SENDS for place in (0, -1))
+    receives = statements[first : len(statements) - last]
+    return {
+        len(receives) == 3 and all(m in TAKES[statement] for m, statement in zip(order, receives, strict=True))
+        for order in permutations("xyz")
+    }
+
+
+def valid(statements: Sequence[str]) -> bool:
+    """True if no statement that names a message stands twice."""
+    return all(statements.count(one) == 1 for one in statements if one not in REPEATED)
+
+
+@given(st.lists(st.sampled_from([*TAKES]), min_size=2, max_size=5).filter(lambda some: valid(some)))
+@settings(max_examples=40, derandomize=True, phases=[Phase.explicit, Phase.generate])
+def test_a_step_delivers_several_messages_exactly_if_the_program_is_at_a_receive_for_each(
+    statements: list[str],
+) -> None:
+    text = f"P1: send x to P3; send y to P3\nP2: send z to P3\nP3: {'; '.join(statements)}"
+    case = question(DeliversTogether, program=notation.parse(text))
+    found, orders = case.plain(), expected_of_orders(statements)
+    assert ("can-complete" in found.reached) == (True in orders)
+    assert ("completes" in found.broken) == (False in orders)
+    assert reported(case.native()) == reported(found)
+
+
+def test_the_programs_above_complete_in_each_order_of_arrival_in_some_or_in_none() -> None:
+    programs = [statements for statements in permutations([*TAKES, "receive", "receive"], 3) if valid(statements)]
+    kinds = {frozenset(expected_of_orders(statements)) for statements in programs}
+    assert kinds == {frozenset({True}), frozenset({False}), frozenset({True, False})}
+
+
+# -- what is owed once a process has crashed ---------------------------------------------------------------------------
+
+
+@given(st.data())
+@settings(derandomize=True)
+def test_a_delivery_is_owed_exactly_between_two_processes_that_have_not_crashed(data: st.DataObject) -> None:
+    """Whatever was submitted and delivered, in the free workload."""
+    n = data.draw(st.integers(2, 4))
+    crash = data.draw(st.none() | st.integers(0, n - 1))
+    system = System(Unordered(n), Free(n, 3, sends="multicast"), CHANNELS["unordered"], [DeliveryMonitor()], crash)
+    copies = [(m, q) for m in system.workload.universe() for q in m.receivers]
+    handed = data.draw(st.sets(st.sampled_from(sorted({m for m, _ in copies})), max_size=4))
+    delivered = data.draw(st.sets(st.sampled_from(copies), max_size=4))
+    monitor_state: Any = system.initial_monitor_state()
+    for m in handed:
+        monitor_state = observed(
+            system, monitor_state, Observation("hand", m.sender, m), Observation("send", m.sender, m)
+        )
+    for m, q in delivered:
+        if m in handed:
+            monitor_state = observed(system, monitor_state, Observation("deliver", q, m))
+    state = system.initial()
+    if crash is not None:
+        (state,) = [after for step, after in system.moves(state) if step.action.name == "crash"]
+        assert system.local_states(state)[crash] is CRASHED
+    owed = {(m, q) for m, q in copies if m in handed and (m, q) not in delivered and crash not in (m.sender, q)}
+    assert set(system.undelivered(monitor_state, state)) == owed
+
+
+def observed(system: System, monitor_state: Any, *observations: Observation) -> Any:
+    """The monitor state after these observations."""
+    step = LocalStep(None, -1, codes=system._encode(observations))  # type: ignore[arg-type]
+    return system.evaluate(monitor_state, step)[0]
+
+
+class ByP2(ProtocolMachine):
+    """P2 passes on what P1 and P3 send each other."""
+
+    promises = "asynchronous"
+
+    def initial(self, i: int) -> tuple[()]:
+        return ()
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        to = message.receiver if i == 1 else 1
+        return [Step(state, [Packet(i, to, "message", message)], [AppEvent("send", message)])]
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        message = packet.message
+        assert message is not None
+        if message.receiver == i:
+            return [Step(state, (), [AppEvent("deliver", message)])]
+        return [Step(state, [Packet(i, message.receiver, "message", message)])]
+
+
+def with_a_crash(kind: type[ProtocolMachine], process: str, channel: str = "unordered") -> Question:
+    return question(kind, 3, 2, channel, crash=process, orders=("asynchronous",))
+
+
+@pytest.mark.parametrize("process", ["P1", "P2", "P3"])
+@pytest.mark.parametrize("channel", ["unordered", "fifo"])
+def test_what_is_sent_to_a_crashed_process_or_by_it_is_not_owed(channel: str, process: str) -> None:
+    case = with_a_crash(Unordered, process, channel)
+    assert "delivers-all" not in case.plain().broken
+    assert "delivers-all" not in case.native().broken
+
+
+def test_what_survivors_send_each_other_is_owed_although_another_process_has_crashed() -> None:
+    """Without the crash of P2 everything is delivered; P1 and P3 do not depend on each other."""
+    for process in ("P1", "P2", "P3"):
+        case = with_a_crash(ByP2, process)
+        expected = {"delivers-all"} if process == "P2" else set()
+        assert case.plain().broken.keys() & {"delivers-all"} == expected
+        assert case.native().broken.keys() & {"delivers-all"} == expected
