@@ -41,6 +41,8 @@ class Channel:
     meaning: str
     #: True if every packet eventually arrives.
     reliable = True
+    #: True if the order in which packets are transmitted on a link has an effect.
+    in_order = True
 
     def __init__(self, link: Callable[[int], int]) -> None:
         self.link = link
@@ -74,6 +76,7 @@ class Unordered(Channel):
     """Reliable; packets arrive in any order."""
 
     meaning = "every packet arrives once, in any order"
+    in_order = False
 
     def empty(self) -> Flight:
         return ()
@@ -169,6 +172,7 @@ class Duplicating(Channel):
     """Unordered, and any packet may be duplicated, once. A flight is (packets as transmitted, copies)."""
 
     meaning = "packets arrive in any order, each once or twice"
+    in_order = False
 
     def empty(self) -> Flight:
         return ((), ())

@@ -24,8 +24,11 @@ A crash itself is not an input: the site takes no more steps, and its unreceived
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import shown
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 from crownless.spec.orders import WITH_TOTAL
@@ -157,8 +160,9 @@ def is_arrival(action: str) -> bool:
 Rule = Callable[[Any, Transition], bool]
 
 
-class Parameter(NamedTuple):
-    """A number that the protocol leaves to its user (`--set KEY=VALUE`)."""
+@dataclass(frozen=True)
+class Parameter:
+    """A number that the protocol leaves to its user (`--set KEY=VALUE`); raises `BadInput` if it cannot be one."""
 
     meaning: str
     #: The value for a system of n processes, if none is given.
@@ -173,6 +177,24 @@ class Parameter(NamedTuple):
     most: Callable[[int], int] | None = None
     #: The values in a program, if that of the free workload would make too many states.
     in_programs: Callable[[int], tuple[int, ...]] | None = None
+
+    def __post_init__(self) -> None:
+        a_function, such = "a function of the number of processes", "such as lambda n: 2"
+        checks = {
+            "meaning": (isinstance(self.meaning, str), "a string", 'say what it counts: "messages in flight"'),
+            "default": (callable(self.default), a_function, such),
+            "least": (type(self.least) is int, "a whole number", "give the smallest value that makes sense"),
+            "because": (isinstance(self.because, str), "a string", "say why smaller values make no sense"),
+            "per_process": (isinstance(self.per_process, bool), "True or False", "leave it out"),
+            "most": (self.most is None or callable(self.most), a_function, such),
+            "in_programs": (self.in_programs is None or callable(self.in_programs), a_function, such),
+        }
+        for name, (is_right, noun, hint) in checks.items():
+            if not is_right:
+                problem = (
+                    f"Parameter({shown(self.meaning)}, …): its `{name}`, {shown(getattr(self, name))}, is not {noun}"
+                )
+                raise BadInput(problem, hint=hint)
 
 
 #: The value of a parameter: one for all processes, or one for each.

@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from crownless.runtime.errors import BadInput
-from crownless.runtime.printable import in_brackets
+from crownless.runtime.printable import error_line, in_brackets
 
 from .dataframes import DataFrame, Graph, data_frame
 from .drawn import Drawn
@@ -78,7 +78,11 @@ class Computation(Drawn):
     lines: tuple[tuple[Event, ...], ...]
 
     def __post_init__(self) -> None:
-        _validate(self)
+        try:
+            _validate(self)
+        except (TypeError, AttributeError) as error:  # a part of another type
+            hint = "`processes` are names, `messages` are Messages, `lines` are sequences of Events; or use cr.parse"
+            raise BadInput(f"Computation: a part is of another type: {error_line(error)}", hint=hint) from error
 
     @classmethod
     def of_lines(cls, n: int, messages: Sequence[Message], lines: Iterable[Iterable[Event]]) -> "Computation":

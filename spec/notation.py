@@ -29,7 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from crownless.runtime.errors import BadInput, unknown_name
-from crownless.runtime.printable import in_brackets
+from crownless.runtime.printable import in_brackets, shown
 from crownless.runtime.reading import read_text
 
 from .computation import Computation, Event, Message
@@ -149,6 +149,8 @@ class Script:
 
 def parse(text: str, file: str | None = None) -> Script:
     """The script in a text; raises `BadInput`, with `file` as the name in errors."""
+    if not isinstance(text, str):
+        raise BadInput(f"{shown(text)} is not a text", hint="such as 'P1: send x to P2'")
     lines = (_Reader(line, number, file).read_line() for number, line in enumerate(text.split("\n"), start=1))
     script = Script(tuple(lines), file)
     _check_processes(script)

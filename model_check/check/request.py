@@ -24,7 +24,7 @@ from crownless.model_check.system.properties import (
 )
 from crownless.model_check.system.system import System
 from crownless.runtime.errors import BadInput, unknown_name
-from crownless.runtime.printable import in_brackets, printable_name
+from crownless.runtime.printable import in_brackets, printable_name, shown, some
 from crownless.spec import library, notation
 from crownless.spec.clocks import Clock, clock_named
 from crownless.spec.enumeration import Sends, known_sends
@@ -237,9 +237,8 @@ def machine_of(
     """
     values: dict[str, Setting] = {}
     has = parameters_of(kind)
-    for name, known in has.items():
-        default = known.in_programs if in_program and known.in_programs is not None else known.default
-        values[name] = default(n)
+    for name in has:
+        values[name] = default_of(kind, name, n, in_program=in_program)
     for name, value in given.items():
         if name not in has:
             names = ", ".join(has) or "none"
@@ -255,6 +254,19 @@ def machine_of(
         hint = "call super().__init__(n, ops, parameters) first"
         raise WrongMachine(f"{kind.__name__}.__init__ does not set n, ops and settings", hint=hint)
     return machine
+
+
+def default_of(kind: type[ProtocolMachine], name: str, n: int, *, in_program: bool = False) -> Setting:
+    """The default of a parameter for n processes; raises `WrongMachine` if it gives no number."""
+    known = parameters_of(kind)[name]
+    default = known.in_programs if in_program and known.in_programs is not None else known.default
+    called = f"{kind.__name__}.parameters['{name}'], for {some(n, 'process')},"
+    with machine_errors(kind, called):
+        value = default(n)
+    each = value if isinstance(value, tuple) and known.per_process and len(value) == n else (value,)
+    if any(type(one) is not int for one in each):
+        raise WrongMachine(f"{called} is {shown(value)} by default, not a number", hint="return one, such as 2")
+    return value
 
 
 def _out_of_range(name: str, known: Parameter, value: Setting, n: int) -> tuple[str, str] | None:

@@ -55,7 +55,7 @@ class Tables:
         symmetric: bool,
         may_crash: int | None = None,
     ) -> None:
-        self.calls = MachineCalls(machine, workload.has)
+        self.calls = MachineCalls(machine, workload.has, in_order=channel == kernels.FIFO)
         self.workload = workload
         self.monitor_states = monitor_states
         self.n = n = machine.n

@@ -140,7 +140,6 @@ class Simulation:
     def __init__(self, machine: ProtocolMachine, experiment: Experiment) -> None:
         n, seed = machine.n, experiment.seed
         self.machine = machine
-        self.calls = MachineCalls(machine, self._has)
         self.experiment = experiment
         self.n = n
         traffic = traffic_named(experiment.workload)
@@ -151,6 +150,7 @@ class Simulation:
         self.of_others = random.Random(f"{seed} other packets")
         self.choices = random.Random(f"{seed} choices")
         self.fifo = (experiment.channel or machine.needs_channel) == "fifo"
+        self.calls = MachineCalls(machine, self._has, in_order=self.fifo)
         orders = promised_orders(type(machine))
         self.promised = {*orders, "delivers-once"}
         self.monitors = monitors_of(machine, orders)

@@ -3,7 +3,8 @@
 Every engine calls a machine once for a local state and an input, and then reuses the answer. That is correct only for
 a pure function of values that the contract allows (`values`). So the first calls of each input are made twice and
 their answers compared. This misses memory outside the local state that shows only later, and clocks or random numbers
-that agree twice: the tool trusts that a machine has none.
+that agree twice: the tool trusts that a machine has none. A sample of calls is also repeated with the messages renamed
+(`message_names`), since their names carry no order.
 
 An exception in a user's method, and an answer that cannot be used, are raised as `WrongMachine`: one line with class,
 method, process, input, local state, and the user's file and line.
@@ -22,6 +23,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable, shown, shown_error
 from crownless.spec.computation import Message
 
+from .message_names import METHODS, Sample
 from .values import Refused, key_of, same_values, with_article
 
 #: The first calls of each input are made twice.
@@ -137,10 +139,17 @@ def _process(i: Any) -> str:
 class MachineCalls:
     """The calls of one machine; `exists` is true of a message that an application can send.
 
-    A user's machine is checked more closely than a bundled one: that it is pure, and its values allowed.
+    A user's machine is checked more closely than a bundled one: that it is pure, its values allowed, and names of
+    messages not read. `in_order`: the channel keeps the order of packets on a link.
     """
 
-    def __init__(self, machine: ProtocolMachine, exists: Callable[[Message], bool] = lambda message: True) -> None:
+    def __init__(
+        self,
+        machine: ProtocolMachine,
+        exists: Callable[[Message], bool] = lambda message: True,
+        *,
+        in_order: bool = True,
+    ) -> None:
         self.machine = machine
         self._kind = type(machine)
         self._exists = exists
@@ -148,6 +157,8 @@ class MachineCalls:
         self._trusted = machine.is_known_to_be_pure or self._bundled
         #: The number of double calls of each method.
         self._doubled = Counter[str]()
+        #: The calls repeated with renamed messages.
+        self._renaming_sample = Sample(in_order=in_order)
         #: The processes and local states whose internal steps are known to terminate.
         self._ending: set[tuple[int, Any]] = set()
 
@@ -244,6 +255,8 @@ class MachineCalls:
             if not self._trusted and self._doubled[method] < FIRST_CALLS:
                 self._doubled[method] += 1
                 again = checked(function(*arguments), arguments)
+            if not self._trusted and again == answer and method in METHODS:
+                self._renaming_sample.compare(method, function, arguments, answer)
         except Refused as refused:
             raise Call.of(self._kind, method, arguments).wrong(refused.problem, refused.hint) from None
         except BadInput:

@@ -98,7 +98,7 @@ class System:
         may_crash: int | None = None,
     ) -> None:
         self.machine = machine
-        self.calls = MachineCalls(machine, workload.has)
+        self.calls = MachineCalls(machine, workload.has, in_order=channel.in_order)
         self.workload = workload
         self.monitors = tuple(monitors)
         self.n = machine.n

@@ -8,10 +8,11 @@ named tuple.
 
 import dataclasses
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping, MutableSet
+from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping, MutableSet, Sequence
+from copy import copy
 from enum import Enum
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
 from crownless.spec.computation import Message
 
@@ -45,6 +46,10 @@ class Refused(Exception):
         return f"{self.path.replace('{}', whole)} {self.problem}"
 
 
+class NotRebuilt(Exception):
+    """A mapping cannot be built from its items: its class takes other arguments than a dictionary."""
+
+
 def key_of(value: Any) -> Hashable:
     """The key of a value; raises `Refused` if the contract does not allow it."""
     try:
@@ -57,32 +62,115 @@ def _key(value: Any) -> Hashable:
     kind = type(value)
     if kind in PLAIN or isinstance(value, Message):
         return value  # type: ignore[no-any-return]
-    if isinstance(value, tuple):
-        if PLAIN.issuperset(map(type, value)):
-            return value if kind is tuple else (kind, value)
-        names = getattr(kind, "_fields", None)
-        keys = _keys(value, lambda k: f"{{}}[{k}]" if names is None else f"{{}}.{names[k]}")
-        same: tuple[Hashable, ...] = value if all(map(is_, keys, value)) else keys  # takes no memory of its own
-        return same if kind is tuple else (kind, same)
+    if isinstance(value, tuple) and PLAIN.issuperset(map(type, value)):
+        return value if kind is tuple else (kind, value)
     if kind is bool or isinstance(value, Enum):
         return kind, value
     if kind is float:
         if value != value:
             raise Refused("is nan, which is not equal to itself", "use None")
         return kind, value.hex()
+    structure = structure_of(value)
+    return structure.key(value, _keys(structure.parts(value), structure.path(value)))
+
+
+class Structure(NamedTuple):
+    """How the values of some types consist of parts."""
+
+    parts: Callable[[Any], Sequence[Any]]
+    #: The path of the part with a number, such as ``{}.queue``.
+    path: Callable[[Any], Callable[[int], str]]
+    #: The key of a value, from those of its parts.
+    key: Callable[[Any, tuple[Hashable, ...]], Hashable]
+    #: A value of the same type with other parts.
+    rebuilt: Callable[[Any, Sequence[Any]], Any]
+
+
+def structure_of(value: Any) -> Structure:
+    """The structure of a value that is not plain; raises `Refused` if the contract does not allow it."""
+    kind = type(value)
+    if isinstance(value, tuple):
+        return TUPLE
     if isinstance(value, frozenset):
-        return kind, frozenset(_keys(value, lambda _: "an element of {}"))
+        return _SET
     if dataclasses.is_dataclass(kind):
         if not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
             raise Refused(f"is {with_article(kind)}, which can change", "declare it @dataclass(frozen=True)")
-        fields = [field.name for field in dataclasses.fields(kind)]
-        return kind, _keys([getattr(value, name) for name in fields], lambda k: f"{{}}.{fields[k]}")
+        return _DATACLASS
     if isinstance(value, Mapping) and isinstance(value, Hashable) and not isinstance(value, MutableMapping):
-        keys, known = _keys(value, lambda _: "a key of {}"), list(value)
-        return kind, frozenset(zip(keys, _keys(value.values(), lambda k: f"{{}}[{known[k]!r}]"), strict=True))
+        return MAPPING
     raise Refused(
         f"is {with_article(kind)}", next((hint for kinds, hint in _INSTEAD if isinstance(value, kinds)), ALLOWED)
     )
+
+
+def _path_in_tuple(value: Any) -> Callable[[int], str]:
+    names = getattr(type(value), "_fields", None)
+    return lambda k: f"{{}}[{k}]" if names is None else f"{{}}.{names[k]}"
+
+
+def _key_of_tuple(value: Any, keys: tuple[Hashable, ...]) -> Hashable:
+    same = value if all(map(is_, keys, value)) else keys  # takes no memory of its own
+    return same if type(value) is tuple else (type(value), same)
+
+
+def _fields_of(value: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(value)]
+
+
+def _rebuilt_dataclass(value: Any, parts: Sequence[Any]) -> Any:
+    rebuilt = copy(value)
+    for name, part in zip(_fields_of(value), parts, strict=True):
+        object.__setattr__(rebuilt, name, part)
+    return rebuilt
+
+
+def _path_in_mapping(value: Any) -> Callable[[int], str]:
+    known = list(value)
+    return lambda k: "a key of {}" if k < len(known) else f"{{}}[{known[k - len(known)]!r}]"
+
+
+def _pairs(parts: Sequence[Any]) -> Iterable[tuple[Any, Any]]:
+    """The keys and values of a mapping, from its parts."""
+    return zip(parts[: len(parts) // 2], parts[len(parts) // 2 :], strict=True)
+
+
+def _rebuilt_mapping(value: Any, items: dict[Any, Any]) -> Any:
+    try:
+        rebuilt = type(value)(items)
+        if dict(rebuilt) == items:
+            return rebuilt
+    except Exception:  # of any kind: it is the mapping's own code
+        pass
+    raise NotRebuilt
+
+
+TUPLE = Structure(
+    parts=lambda value: value,
+    path=_path_in_tuple,
+    key=_key_of_tuple,
+    rebuilt=lambda value, parts: tuple.__new__(type(value), parts),
+)
+_SET = Structure(
+    parts=list,
+    path=lambda value: lambda k: "an element of {}",
+    key=lambda value, keys: (type(value), frozenset(keys)),
+    rebuilt=lambda value, parts: frozenset.__new__(type(value), parts),
+)
+_DATACLASS = Structure(
+    parts=lambda value: [getattr(value, name) for name in _fields_of(value)],
+    path=lambda value: lambda k: f"{{}}.{_fields_of(value)[k]}",
+    key=lambda value, keys: (type(value), keys),
+    rebuilt=_rebuilt_dataclass,
+)
+MAPPING = Structure(
+    parts=lambda value: [*value, *value.values()],
+    path=_path_in_mapping,
+    key=lambda value, keys: (type(value), frozenset(_pairs(keys))),
+    rebuilt=lambda value, parts: _rebuilt_mapping(value, dict(_pairs(parts))),
+)
+#: No value of the contract is a list; answers of machines are.
+LIST = TUPLE._replace(rebuilt=lambda _, parts: list(parts))
 
 
 def _keys(parts: Iterable[Any], path: Callable[[int], str]) -> tuple[Hashable, ...]:

@@ -24,7 +24,7 @@ from crownless.spec.enumeration import Sends as KindOfSends
 
 from .bodies import text_body
 from .line_forms import End, Form, as_text, not_understood, read_json
-from .node import Arrival, Delivers, Input, NodeFailure, Output, Send, Transmits, name_for_nodes
+from .node import Arrival, Delivers, Input, NodeFailure, Output, Send, Transmits, name_for_nodes, number_for_nodes
 
 #: Maelstrom's services for nodes, not available here.
 SERVICES = ("lin-kv", "seq-kv", "lww-kv", "lin-tso")
@@ -53,7 +53,7 @@ class MaelstromForm(Form):
         self._broadcasts = sends == "broadcast"
         self._sends = sends
         self._numbers: dict[str, int] = {} if numbers is None else numbers
-        self._node = ""
+        self._node, self._n = "", 0
         self._requests = 0
         #: The types of unanswered requests, by number.
         self._open: dict[int, str] = {}
@@ -66,7 +66,7 @@ class MaelstromForm(Form):
         return MaelstromForm(self.ignored, self._sends, self._numbers)
 
     def init(self, process: int, n: int) -> list[str]:
-        self._node = _name(process)
+        self._node, self._n = _name(process), n
         nodes = [_name(p) for p in range(n)]
         lines = [self._request(STARTS, {"type": "init"}, node_id=self._node, node_ids=nodes)]
         if self._broadcasts:
@@ -81,7 +81,8 @@ class MaelstromForm(Form):
             return self._with_end([f'{{"src": {source}, "dest": {dest}, "body": {given.body}}}'])
         message = name_for_nodes(given.message)
         if self._broadcasts:
-            number = self._numbers.setdefault(message, len(self._numbers) + 1)
+            number = number_for_nodes(given.message) * self._n + given.message.sender + 1
+            self._numbers[message] = number
             return self._with_end([self._request(SENDS, {"type": "broadcast"}, message=number)])
         to = [_name(q) for q in given.message.receivers]
         return self._with_end(

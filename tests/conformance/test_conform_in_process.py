@@ -366,7 +366,7 @@ FAILING: dict[str, tuple[type, str, str, int]] = {
     "delivers anything": (node("on_packet", delivers("x")), "invents", "^delivers 'x', which no", 2),
     "delivers twice": (node("on_packet", delivers("1-2.1", "1-2.1")), "invents|delivers-once", "", 2),
     "delivers too early": (
-        node("on_send", lambda self, to, message: self.deliver(f"{2 - self.me}-{self.me + 1}.1")),
+        node("on_send", lambda self, to, message: self.deliver("1-2.1" if self.me else "2-1.2")),
         "delivers-once",
         "",
         1,

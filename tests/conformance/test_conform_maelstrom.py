@@ -12,6 +12,7 @@ from command_line_runner import Crownless
 from relays import MAELSTROM_PROGRAM, program
 
 import crownless as cr
+from crownless.impl.protocols.free_message import FreeMessage
 from crownless.oracle.conformance.maelstrom_form import MaelstromForm
 from crownless.oracle.conformance.node import Arrival, Send
 from crownless.spec.computation import Message
@@ -159,10 +160,14 @@ def test_messages_have_the_same_number_at_every_node() -> None:
     assert read["body"] == {"type": "read", "msg_id": 3}
     nodes[1].init(1, 3)
     numbers = []
-    for node, name in ((0, "a"), (1, "b"), (0, "b")):
-        said = nodes[node].given(Send(Message(name, node, (2,))))[0]
+    for node, message in (
+        (0, FreeMessage(0, (1, 2), 1)),
+        (1, FreeMessage(1, (0, 2), 1)),
+        (1, FreeMessage(0, (1, 2), 1)),
+    ):
+        said = nodes[node].given(Send(message))[0]
         numbers.append(json.loads(said)["body"]["message"])
-    assert numbers == [1, 2, 2]
+    assert numbers == [4, 8, 4]
 
 
 @pytest.mark.parametrize("option", ["--ticks", "--restarts"])

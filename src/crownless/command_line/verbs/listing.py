@@ -18,6 +18,7 @@ from crownless.impl.own_protocols import is_own
 from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.protocol_validation import check_class
 from crownless.impl.registry import PROTOCOLS, protocol_named
+from crownless.model_check.check.request import default_of
 from crownless.model_check.system.properties import DELIVERS_ONCE, default_orders, properties_of
 from crownless.proofs.claims import bundled
 from crownless.proofs.claims.ledger import claim_facts, errata
@@ -139,7 +140,7 @@ def protocol_facts(protocols: Mapping[str, type[ProtocolMachine]] = PROTOCOLS) -
             "parameters": [
                 {
                     "name": key,
-                    "default": known.default(kind.bound[0]),
+                    "default": default_of(kind, key, kind.bound[0]),
                     "least": known.least,
                     "per_process": known.per_process,
                     "meaning": known.meaning,
