@@ -16,7 +16,7 @@ from crownless.impl.channels import channel_named
 from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.model_check.runs.runs import Run, ShownAction
-from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, SavedProperty
+from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, SavedProperty, numbered
 from crownless.model_check.runs.stepwise import Follower
 from crownless.runtime.ending import watching
 from crownless.runtime.errors import BadInput
@@ -51,6 +51,11 @@ class Schedule(msgspec.Struct):
     def replies(self) -> bool:
         """True if an application sends from inside a delivery."""
         return any(step.action == "send" and not step.happens for step in self.steps)
+
+    @property
+    def actions(self) -> list[ShownAction]:
+        """Its steps as actions, each packet identified."""
+        return list(numbered(step.shown() for step in self.steps))
 
     def json(self) -> dict[str, Any]:
         """The contents of its file."""
@@ -109,12 +114,8 @@ def schedule_of(implementation: str, breaks: str, run: Run, request: Request) ->
     """The schedule of a run of nodes."""
     messages = sum(action.action == "send" for action in run.actions)
     request = replace(request, messages=max(messages, 1))
-    return Schedule(implementation, breaks, request, [_step_of(action) for action in run.actions])
-
-
-def _step_of(action: ShownAction) -> SavedAction:
-    number = 0 if action.packet is None else action.packet.number
-    return msgspec.convert({**action.json(), "number": number}, SavedAction)
+    steps = [msgspec.convert(action.json(), SavedAction) for action in run.actions]
+    return Schedule(implementation, breaks, request, steps)
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,7 +186,7 @@ def replay(implementation: Implementation, schedule: Schedule) -> Replay:
     answers = Answers(implementation)
     check = check_of_nodes(answers, request, (), replies=schedule.replies).resolve()
     follower, differs = Follower(check.system()), None
-    for k, wanted in enumerate((step.shown() for step in schedule.steps), 1):
+    for k, wanted in enumerate(schedule.actions, 1):
         if follower.follow(wanted, exactly=False) is None:
             differs = differs or f"step {k}: {cannot_be_taken(wanted)}"
             break

@@ -75,7 +75,7 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
     promised += request.orders or [name for name in WITH_TOTAL if name in implementation.promises]
     unpromised = {*WITH_TOTAL, *DELIVERY}.difference(promised)
     space = StateSpace(replace(check.resolve(), protocol=implementation.name), unpromised=unpromised)
-    actions = () if schedule is None else [step.shown() for step in schedule.steps]
+    actions = () if schedule is None else schedule.actions
     start = _followed(space, actions, exactly=False)
     return Explored(space, f"{implementation.name}: every run, step by step", start, check)
 
