@@ -106,7 +106,9 @@ class PacketTracker:
             taken = taken or self.may_take(step)[0]
             self.flight.take(taken, step.place, action.name, by_channel=action.by_channel)
             self._compare(taken.link)
-        sent = [self._transmit(p, number) for p, number in zip(self.system.transmitted(step), step.packets, strict=True)]
+        sent = [
+            self._transmit(p, number) for p, number in zip(self.system.transmitted(step), step.packets, strict=True)
+        ]
         return taken, sent
 
     def place_among_alike(self, packet: PacketId) -> int:

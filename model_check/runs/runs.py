@@ -10,7 +10,7 @@ from typing import Any
 
 from crownless.impl.protocol import Packet
 from crownless.model_check.system.system import LocalStep, State, System
-from crownless.runtime.printable import in_brackets, printable_name
+from crownless.runtime.printable import LONGEST_NAME, in_brackets, printable_name
 from crownless.spec.computation import Message
 from crownless.spec.dataframes import DataFrame, Graph, data_frame
 from crownless.spec.diagrams.diagram import Diagram
@@ -41,8 +41,8 @@ class ShownPacket:
     @property
     def label(self) -> str:
         """The message's name, with the kind unless the packet is simply the message; and which of several it is."""
-        named = self.message if self.kind == "message" and self.message else ""
-        return (named or " ".join(filter(None, (self.kind, self.message)))) + self.which
+        simply = self.kind == "message" and self.message
+        return numbered_name(simply or " ".join(filter(None, (self.kind, self.message))), self.which)
 
     @property
     def which(self) -> str:
@@ -104,13 +104,16 @@ class ShownAction:
 
     def deed(self) -> str:
         """The action without its process and effects: ``send m1 to P3``."""
-        which = self.packet.which if self.packet else ""
-        of_kind = self.packet is not None and (self.by_channel or (self.action == ARRIVES and which))
-        named = self.message or (self.packet.kind if self.packet and of_kind else None)
-        message = (f" {printable_name(named)}" if named else "") + which
-        origin = f" from {printable_name(self.packet.source)}" if self.packet else ""
+        packet, named = self.packet, self.message
+        origin = f" from {printable_name(packet.source)}" if packet else ""
+        if packet and self.by_channel:
+            named = packet.label
+        elif packet and (named or self.action != ARRIVES):
+            named = numbered_name(named or "", packet.which).strip()
+        elif packet and packet.which:  # the action does not name the kind
+            origin += f" ({printable_name(packet.label)})"
         receivers = f" to {', '.join(map(printable_name, self.to))}" if self.to else ""
-        return f"{printable_name(self.action)}{message}{receivers}{origin}"
+        return f"{printable_name(self.action)}{f' {printable_name(named)}' if named else ''}{receivers}{origin}"
 
     def remark(self) -> str:
         """The application events that the action's name does not imply; all of them, in order, if it delivers several
@@ -129,6 +132,12 @@ class ShownAction:
     def delivers_several(self) -> bool:
         """True if it delivers several messages: then their order matters."""
         return sum(kind == "deliver" for kind, _ in self.happened) > 1
+
+
+def numbered_name(name: str, which: str) -> str:
+    """A name followed by a number, which is printed even if the name is so long that it is cut."""
+    shown, room = printable_name(name), LONGEST_NAME - len(which)
+    return f"{shown if len(shown) <= room else shown[: room - 1] + '…'}{which}" if which else name
 
 
 def _said(kind: str, message: str) -> str:

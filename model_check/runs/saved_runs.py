@@ -60,9 +60,7 @@ class SavedAction(msgspec.Struct, rename={"source": "from"}, omit_defaults=True)
         if self.packet is not None:
             if self.source is None:
                 raise BadInput(f"{self.process} takes a packet 'from' nobody", hint=SAVED_RUNS_HINT)
-            packet = ShownPacket(
-                self.packet, self.message, self.source, self.process, self.number, alike=self.alike
-            )
+            packet = ShownPacket(self.packet, self.message, self.source, self.process, self.number, alike=self.alike)
         return ShownAction(
             process=self.process,
             action=self.action,
@@ -132,7 +130,9 @@ def numbered(actions: Iterable[ShownAction]) -> Iterator[ShownAction]:
         packet = action.packet
         if packet is not None:
             packet = replace(packet, number=_take(flight, packet, action))
-        sent = [replace(one, number=flight.transmit(_link(one), (one.kind, one.message)).number) for one in action.transmits]
+        sent = [
+            replace(one, number=flight.transmit(_link(one), (one.kind, one.message)).number) for one in action.transmits
+        ]
         yield replace(action, packet=packet, transmits=tuple(sent))
 
 

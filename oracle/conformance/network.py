@@ -132,9 +132,7 @@ class Network(StepwiseRun):
         (outcome,) = self.machine.on_packet(packet.destination, state, packet)
         self._make(action_of_arrival(packet.destination, packet, outcome), outcome, after, place=place)
 
-    def _make(
-        self, action: Action, outcome: Step, flight: Any, position: Any = None, *, place: Place = "link"
-    ) -> None:
+    def _make(self, action: Action, outcome: Step, flight: Any, position: Any = None, *, place: Place = "link") -> None:
         if position is None:
             position = self.system.position(self.state)
         self.take(*self.system.move(self.state, action, outcome, flight, position, place))
