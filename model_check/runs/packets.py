@@ -56,7 +56,7 @@ class Flight:
         return [one.id for one in self._on[link] if one.content == content and one.place == place]
 
     def take(self, taken: PacketId, place: Place, action: str, *, by_channel: bool) -> None:
-        """An action takes the packet from this place: it leaves, or is duplicated, or is put into the hold-back queue."""
+        """An action takes the packet from this place: it leaves, is duplicated, or is put into the hold-back queue."""
         on_link = self._on[taken.link]
         at = next(k for k, one in enumerate(on_link) if (one.id, one.place) == (taken, place))
         if by_channel and action == "duplicate":
@@ -106,10 +106,7 @@ class PacketTracker:
             taken = taken or self.may_take(step)[0]
             self.flight.take(taken, step.place, action.name, by_channel=action.by_channel)
             self._compare(taken.link)
-        sent = [
-            self._transmit(p, number) for p, number in zip(self.system.transmitted(step), step.packets, strict=True)
-        ]
-        return taken, sent
+        return taken, list(map(self._transmit, self.system.transmitted(step), step.packets))
 
     def place_among_alike(self, packet: PacketId) -> int:
         """Its number among the packets that look alike, from 1; 0 if it need not be known which of them it is."""

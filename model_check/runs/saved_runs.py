@@ -130,10 +130,9 @@ def numbered(actions: Iterable[ShownAction]) -> Iterator[ShownAction]:
         packet = action.packet
         if packet is not None:
             packet = replace(packet, number=_take(flight, packet, action))
-        sent = [
-            replace(one, number=flight.transmit(_link(one), (one.kind, one.message)).number) for one in action.transmits
-        ]
-        yield replace(action, packet=packet, transmits=tuple(sent))
+        numbers = [flight.transmit(_link(one), (one.kind, one.message)).number for one in action.transmits]
+        sent = tuple(replace(one, number=number) for one, number in zip(action.transmits, numbers, strict=True))
+        yield replace(action, packet=packet, transmits=sent)
 
 
 def _take(flight: Flight, packet: ShownPacket, action: ShownAction) -> int:
