@@ -272,6 +272,7 @@ class _Picture:
         if arrow.received:
             if not lost:
                 self.copies.append((arrow.message, place))
+                self._event(place[0], Event("internal", None))
             return None
         arrow.received = True
         if lost:

@@ -217,7 +217,7 @@ def sends_drawn_for_arrivals(run: Run) -> list[int | None]:
         p = run.processes.index(action.process)
         event = next_on[p]
         arrives = c.events[event].kind == "receive"
-        next_on[p] += max(arrives + len(action.transmits), 1)
+        next_on[p] += max((arrives or event in copies) + len(action.transmits), 1)
         m = c.events[event].message if arrives else copies.get(event)
         found.append(None if m is None else 1 + sum(e < c.send_event[m] for e in sends_of(run, c.messages[m].sender)))
     return found
