@@ -439,9 +439,7 @@ class NewestFirst(OldestFirst):
 
 def test_the_order_of_the_deliveries_of_one_step_is_drawn_said_and_saved(crownless: Crownless, tmp_path: Path) -> None:
     file = str(tmp_path / "schedule.json")
-    newest = crownless(
-        *("conform", f"{__file__}:NewestFirst", "-n", "2", "-m", "2", "--order", "fifo", "--quiet", "--save", file)
-    )
+    newest = crownless(*("conform", f"{__file__}:NewestFirst", "-n", "2", "-m", "2", "--order", "fifo", "--save", file))
     assert newest.code == 1
     words = "deliver m1 from P1 (delivers m2, then m1)"
     assert f"●   {words}" in newest.out
@@ -476,7 +474,7 @@ class AcknowledgesInTurn:
 def test_the_packet_at_which_a_node_fails_is_the_one_that_arrives(crownless: Crownless, tmp_path: Path) -> None:
     file = str(tmp_path / "schedule.json")
     command = ("conform", f"{__file__}:AcknowledgesInTurn")
-    found = crownless(*command, "-n", "2", "-m", "2", "--replies", "0", "--quiet", "--save", file)
+    found = crownless(*command, "-n", "2", "-m", "2", "--replies", "0", "--save", file)
     assert "5. P1: receive packet #2 from P2" in found.out
     assert "packet #1 is in flight to P1" in found.out
     again = crownless(*command, "--replay", file)
