@@ -11,27 +11,31 @@ process; from there it is received whenever the protocol accepts it.
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from crownless.runtime.errors import unknown_name
 
 #: The packets in flight; hashable, and equal whenever the same packets may still arrive in the same ways.
 Flight = Any
 
+#: Where a packet in flight is: on its link as transmitted, on its link as a copy that the channel made, or in the
+#: hold-back queue of its destination. Of equal packets at one place, the first transmitted leaves it first.
+Place = Literal["link", "copy", "queue"]
 
 #: A packet that can reach its destination now: (the packet; the flight once it is received; the flight once it waits in
 #: the hold-back queue instead, or None if a packet that is not received stays as it is; packets that reached the
-#: destination earlier and must not be overtaken unless the protocol refuses them). A plain tuple: a search makes
-#: millions of them.
-Arrival = tuple[int, Flight, Flight | None, tuple[int, ...]]
+#: destination earlier and must not be overtaken unless the protocol refuses them; its place). A plain tuple: a search
+#: makes millions of them.
+Arrival = tuple[int, Flight, Flight | None, tuple[int, ...], Place]
 
 
 class Fault(NamedTuple):
-    """An action of the channel itself on a packet: the action's name, the packet, and the flight afterwards."""
+    """An action of the channel itself on a packet: the action's name, the packet, the flight afterwards, its place."""
 
     name: str
     packet: int
     flight: Flight
+    place: Place = "link"
 
 
 class Channel:
@@ -41,8 +45,8 @@ class Channel:
     meaning: str
     #: True if every packet eventually arrives.
     reliable = True
-    #: True if the order in which packets are transmitted on a link has an effect.
-    in_order = True
+    #: True if the order in which a link's packets were transmitted determines which of them arrives.
+    keeps_order = False
 
     def __init__(self, link: Callable[[int], int]) -> None:
         self.link = link
@@ -63,9 +67,11 @@ class Channel:
         """Every packet in a flight, in order for each link; and whether it is in the hold-back queue, or a copy."""
         raise NotImplementedError
 
-    def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
-        """The packets that have not reached their destination yet and could be lost, and the flight afterwards."""
-        return [(packet, rest) for packet, rest, *_ in self.arrivals(flight)]
+    def losses(self, flight: Flight) -> Iterable[tuple[int, Flight, Place]]:
+        """The packets that have not reached their destination yet and could be lost, the flight afterwards, and the
+        place of the packet.
+        """
+        return [(packet, rest, place) for packet, rest, _, _, place in self.arrivals(flight)]
 
     def faults(self, flight: Flight) -> Iterable[Fault]:
         """The steps of the channel itself."""
@@ -76,7 +82,6 @@ class Unordered(Channel):
     """Reliable; packets arrive in any order."""
 
     meaning = "every packet arrives once, in any order"
-    in_order = False
 
     def empty(self) -> Flight:
         return ()
@@ -90,7 +95,7 @@ class Unordered(Channel):
         return [(packet, False) for packet in flight]
 
     def arrivals(self, flight: Flight) -> Iterable[Arrival]:
-        return [(packet, rest, None, ()) for packet, rest in _each(flight)]
+        return [(packet, rest, None, (), "link") for packet, rest in _each(flight)]
 
 
 class Fifo(Channel):
@@ -101,6 +106,7 @@ class Fifo(Channel):
     """
 
     meaning = "every packet arrives once; those on one link in the order sent"
+    keeps_order = True
 
     def empty(self) -> Flight:
         return ((), ())
@@ -118,20 +124,20 @@ class Fifo(Channel):
             head = queue[0]
             shorter = _without(queues, queue, 0)
             behind = rooms.get(self.link(head), ())
-            yield head, (shorter, room), (shorter, self._append(room, head)), behind
+            yield head, (shorter, room), (shorter, self._append(room, head)), behind, "link"
         for queue in room:
             for place, packet in enumerate(queue):
-                yield packet, (queues, _without(room, queue, place)), None, queue[:place]
+                yield packet, (queues, _without(room, queue, place)), None, queue[:place], "queue"
 
     def contents(self, flight: Flight) -> list[tuple[int, bool]]:
         queues, room = flight
         under_way = [(packet, False) for queue in queues for packet in queue]
         return under_way + [(packet, True) for queue in room for packet in queue]
 
-    def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
+    def losses(self, flight: Flight) -> Iterable[tuple[int, Flight, Place]]:
         """The first packet of each link; packets in the hold-back queue cannot be lost."""
         queues, room = flight
-        return [(queue[0], (_without(queues, queue, 0), room)) for queue in queues]
+        return [(queue[0], (_without(queues, queue, 0), room), "link") for queue in queues]
 
     def _append(self, queues: tuple[tuple[int, ...], ...], packet: int) -> tuple[tuple[int, ...], ...]:
         by_link = {self.link(queue[0]): queue for queue in queues}
@@ -152,8 +158,8 @@ class Losing(Channel):
     reliable = False
 
     def faults(self, flight: Flight) -> Iterable[Fault]:
-        for packet, rest in self.losses(flight):
-            yield Fault("lose", packet, rest)
+        for packet, rest, place in self.losses(flight):
+            yield Fault("lose", packet, rest, place)
 
 
 class Lossy(Losing, Unordered):
@@ -172,7 +178,6 @@ class Duplicating(Channel):
     """Unordered, and any packet may be duplicated, once. A flight is (packets as transmitted, copies)."""
 
     meaning = "packets arrive in any order, each once or twice"
-    in_order = False
 
     def empty(self) -> Flight:
         return ((), ())
@@ -189,9 +194,9 @@ class Duplicating(Channel):
     def arrivals(self, flight: Flight) -> Iterable[Arrival]:
         fresh, copies = flight
         for packet, rest in _each(fresh):
-            yield packet, (rest, copies), None, ()
+            yield packet, (rest, copies), None, (), "link"
         for packet, rest in _each(copies):
-            yield packet, (fresh, rest), None, ()
+            yield packet, (fresh, rest), None, (), "copy"
 
     def faults(self, flight: Flight) -> Iterable[Fault]:
         fresh, copies = flight
@@ -215,20 +220,24 @@ class LossyDuplicatingFifo(Losing, Fifo):
 
     def arrivals(self, flight: Flight) -> Iterable[Arrival]:
         copies = flight[2]
-        for packet, taken, waiting, behind in super().arrivals(flight[:2]):
+        for packet, taken, waiting, behind, place in super().arrivals(flight[:2]):
             if waiting is None:  # it leaves the hold-back queue
-                yield packet, (*taken, copies), None, behind
+                yield packet, (*taken, copies), None, behind, place
             else:
                 rest = _less(copies, packet)
-                yield packet, (*taken, rest), (*waiting, rest), behind
+                yield packet, (*taken, rest), (*waiting, rest), behind, _first_of(packet, copies)
 
     def contents(self, flight: Flight) -> list[tuple[int, bool]]:
         queues, room, copies = flight
         under_way = [(packet, place < copies.count(packet)) for queue in queues for place, packet in enumerate(queue)]
         return under_way + [(packet, True) for queue in room for packet in queue]
 
-    def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
-        return [(packet, (*rest, _less(flight[2], packet))) for packet, rest in super().losses(flight[:2])]
+    def losses(self, flight: Flight) -> Iterable[tuple[int, Flight, Place]]:
+        copies = flight[2]
+        return [
+            (packet, (*rest, _less(copies, packet)), _first_of(packet, copies))
+            for packet, rest, _ in super().losses(flight[:2])
+        ]
 
     def faults(self, flight: Flight) -> Iterable[Fault]:
         yield from super().faults(flight)
@@ -253,6 +262,11 @@ def _with(packets: tuple[int, ...], packet: int) -> tuple[int, ...]:
     larger = list(packets)
     insort(larger, packet)
     return tuple(larger)
+
+
+def _first_of(packet: int, copies: tuple[int, ...]) -> Place:
+    """The place of the first packet of a link: copies of it are before equal packets."""
+    return "copy" if packet in copies else "link"
 
 
 def _less(packets: tuple[int, ...], packet: int) -> tuple[int, ...]:

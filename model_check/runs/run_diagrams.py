@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from crownless.model_check.system.local_variables import variables_of, with_changes
@@ -13,13 +14,13 @@ from crownless.spec.diagrams.diagram import Diagram, Emphasis, Variable, Wait
 from crownless.spec.diagrams.emphasis import emphasis_of
 from crownless.spec.orders import WITH_TOTAL, Verdict, decide
 
+from .packets import ARRIVES
+
 if TYPE_CHECKING:
     from .runs import Run, ShownAction, ShownPacket
 
 #: Faults of the channel: no process acts.
 FAULTS = ("lose", "duplicate")
-#: The arrival of a packet that waits in the hold-back queue: the process does nothing yet.
-ARRIVES = "receive"
 
 
 def diagram_of_run(run: Run, title: str = "", breaks: str | None = None) -> Diagram:
@@ -121,6 +122,18 @@ def variables_after(run: Run) -> list[tuple[Variable, ...]]:
     return shown
 
 
+@dataclass
+class _Arrow:
+    """A packet on its way: the drawn message that has it, whether it reached its destination, and the places of its
+    arrivals in the hold-back queue, where it still is.
+    """
+
+    packet: ShownPacket
+    message: int
+    received: bool = False
+    queued: list[tuple[int, int]] = field(default_factory=list)
+
+
 class _Picture:
     """The packets of a run as the messages of a computation."""
 
@@ -133,12 +146,11 @@ class _Picture:
         self.drawn: list[tuple[int, int]] = []  # process, index on its line, in the order of the run
         self.remarks: dict[tuple[int, int], str] = {}
         self.first_of: list[tuple[int, int]] = []  # of each action
-        self.under_way: list[tuple[ShownPacket, int]] = []
-        self.copied: list[tuple[ShownPacket, int]] = []
+        #: By source, destination, and number there.
+        self.arrows: dict[tuple[str, str, int], _Arrow] = {}
         self.copies: list[tuple[int, tuple[int, int]]] = []
         self.arrivals: list[tuple[str, tuple[int, int]]] = []
-        #: Control packets in hold-back queues, now or earlier: with the places of arrival and of receipt.
-        self.held_back: list[tuple[ShownPacket, tuple[int, int]]] = []
+        #: Control packets that were in a hold-back queue: with the places of arrival and of receipt.
         self.taken: list[tuple[ShownPacket, tuple[int, int], tuple[int, int]]] = []
         self.crashed: set[int] = set()
         #: Where a fault of the channel is drawn, or an arrival at a process that has crashed.
@@ -211,9 +223,9 @@ class _Picture:
         arrived = self._arrive(action, place)
         if arrived is not None:
             self._event(p, Event("receive", arrived))
-        alike: dict[tuple[str, str | None], list[ShownPacket]] = {}
+        alike: dict[tuple[str, str | None, int], list[ShownPacket]] = {}
         for packet in action.transmits:
-            alike.setdefault((packet.kind, packet.message), []).append(packet)
+            alike.setdefault((packet.kind, packet.message, packet.alike), []).append(packet)
         for left in alike.values():
             while left:  # one send to several receivers, unless one of them gets two
                 once = {packet.destination: packet for packet in reversed(left)}
@@ -241,38 +253,34 @@ class _Picture:
         self._event(p, Event("send", m))
         self.messages.append(Message(packets[0].label, p, tuple(receivers)))
         self.packets.append(packets[0])
-        self.under_way += [(packet, m) for packet in packets]
+        self.arrows |= {_key(packet): _Arrow(packet, m) for packet in packets}
 
     def _arrive(self, action: ShownAction, place: tuple[int, int]) -> int | None:
-        """The drawn packet that this action takes from the channel, if it does."""
-        packet = action.packet
-        if packet is None:
+        """The drawn packet whose arrow ends with this action, if one does."""
+        arrow = None if action.packet is None else self.arrows.get(_key(action.packet))
+        if arrow is None or (action.by_channel and action.action == "duplicate"):
             return None
-        if action.by_channel and action.action == "duplicate":
-            self.copied += [one for one in self.under_way if one[0] == packet][:1]
+        waits = action.action == ARRIVES and not action.by_channel
+        if arrow.queued and not waits and not action.by_channel:  # it was drawn when it arrived
+            arrived = arrow.queued.pop(0)
+            if arrow.packet.control:
+                self.taken.append((arrow.packet, arrived, place))
             return None
-        taken = next((one for one in self.under_way if one[0] == packet), None)
-        if taken is not None:
-            self.under_way.remove(taken)
-            if (action.by_channel and action.action == "lose") or place[0] in self.crashed:
-                self.lost.add((taken[1], place[0]))
-                return None
-            if not taken[0].control:
-                self.arrivals.append((taken[0].message or "", place))
-            elif action.action == ARRIVES:
-                self.held_back.append((taken[0], place))
-            return taken[1]
-        copy = next((one for one in self.copied if one[0] == packet), None)
-        if copy is not None:
-            self.copied.remove(copy)
-            if action.action != "lose":
-                self.copies.append((copy[1], place))
+        lost = (action.by_channel and action.action == "lose") or place[0] in self.crashed
+        if waits and not lost:
+            arrow.queued.append(place)
+        if arrow.received:
+            if not lost:
+                self.copies.append((arrow.message, place))
+                self._event(place[0], Event("internal", None))
             return None
-        queued = next((one for one in self.held_back if one[0] == packet), None)
-        if queued is not None:
-            self.held_back.remove(queued)
-            self.taken.append((*queued, place))
-        return None  # from the hold-back queue: it was drawn when it arrived
+        arrow.received = True
+        if lost:
+            self.lost.add((arrow.message, place[0]))
+            return None
+        if not arrow.packet.control:
+            self.arrivals.append((arrow.packet.message or "", place))
+        return arrow.message
 
     def _waits(self) -> list[Wait]:
         """The packet that arrives without being delivered in the same action."""
@@ -286,7 +294,9 @@ class _Picture:
             arrival, delivery = self._event_at(place), deliveries.get((place[0], message))
             if delivery is None or delivery > arrival:
                 waits.append(Wait(message, arrival, delivery))
-        waits += [Wait(packet.label, self._event_at(place), None) for packet, place in self.held_back]
+        for arrow in self.arrows.values():
+            if arrow.packet.control:
+                waits += [Wait(arrow.packet.label, self._event_at(place), None) for place in arrow.queued]
         waits += [Wait(packet.label, self._event_at(place), self._event_at(end)) for packet, place, end in self.taken]
         return waits
 
@@ -306,3 +316,7 @@ class _Picture:
 
     def _event_at(self, place: tuple[int, int]) -> int:
         return self.computation.first_event[place[0]] + place[1]
+
+
+def _key(packet: ShownPacket) -> tuple[str, str, int]:
+    return packet.source, packet.destination, packet.number

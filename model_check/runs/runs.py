@@ -10,7 +10,7 @@ from typing import Any
 
 from crownless.impl.protocol import Packet
 from crownless.model_check.system.system import LocalStep, State, System
-from crownless.runtime.printable import in_brackets, printable_name
+from crownless.runtime.printable import LONGEST_NAME, in_brackets, printable_name
 from crownless.spec.computation import Message
 from crownless.spec.dataframes import DataFrame, Graph, data_frame
 from crownless.spec.diagrams.diagram import Diagram
@@ -19,6 +19,7 @@ from crownless.spec.diagrams.text import in_text
 from crownless.spec.drawn import Drawn
 from crownless.spec.orders import WITH_TOTAL
 
+from .packets import ARRIVES, PacketId, PacketTracker
 from .run_diagrams import diagram_of_run, violation_of
 
 
@@ -30,19 +31,27 @@ class ShownPacket:
     message: str | None
     source: str
     destination: str
-    #: Its number among all packets transmitted on this link, from 1; 0 if unknown.
-    number: int = field(default=0, compare=False)
+    #: Its number among all packets transmitted on this link, from 1, which identifies it; 0 if unknown.
+    number: int = 0
     #: True if it carries no message of the application.
     control: bool = field(default=False, compare=False)
+    #: Its number among those of its link that look alike, from 1; 0 if it need not be known which of them it is.
+    alike: int = field(default=0, compare=False)
 
     @property
     def label(self) -> str:
-        """The message's name, with the kind unless the packet is simply the message."""
-        return (
-            self.message
-            if self.kind == "message" and self.message
-            else " ".join(filter(None, (self.kind, self.message)))
-        )
+        """The message's name, with the kind unless the packet is simply the message; and which of several it is."""
+        simply = self.kind == "message" and self.message
+        return numbered_name(simply or " ".join(filter(None, (self.kind, self.message))), self.which)
+
+    @property
+    def which(self) -> str:
+        """Which of several that look alike it is, such as `` #2``; empty if that need not be known."""
+        return f" #{self.alike}" if self.alike else ""
+
+    def json(self) -> dict[str, Any]:
+        """Which packet it is: the same where it is transmitted and where it is received."""
+        return {name: which for name, which in (("number", self.number), ("alike", self.alike)) if which}
 
 
 @dataclass(frozen=True)
@@ -73,12 +82,14 @@ class ShownAction:
         if self.packet is not None:
             facts["from"] = self.packet.source
             facts["packet"] = self.packet.kind
+            facts |= self.packet.json()
         facts["transmits"] = [
             {
                 "kind": packet.kind,
                 "message": packet.message,
                 "to": packet.destination,
                 **({"control": True} if packet.control and packet.message is not None else {}),
+                **packet.json(),
             }
             for packet in self.transmits
         ]
@@ -93,22 +104,53 @@ class ShownAction:
 
     def deed(self) -> str:
         """The action without its process and effects: ``send m1 to P3``."""
-        named = self.message or (self.packet.kind if self.by_channel and self.packet else None)
-        message = f" {printable_name(named)}" if named else ""
-        origin = f" from {printable_name(self.packet.source)}" if self.packet else ""
+        packet, named = self.packet, self.message
+        origin = f" from {printable_name(packet.source)}" if packet else ""
+        if packet and self.by_channel:
+            named = packet.label
+        elif packet and (named or self.action != ARRIVES):
+            named = numbered_name(named or "", packet.which).strip()
+        elif packet and packet.which:  # the action does not name the kind
+            origin += f" ({printable_name(packet.label)})"
         receivers = f" to {', '.join(map(printable_name, self.to))}" if self.to else ""
-        return f"{printable_name(self.action)}{message}{receivers}{origin}"
+        return f"{printable_name(self.action)}{f' {printable_name(named)}' if named else ''}{receivers}{origin}"
 
     def remark(self) -> str:
-        """The application events that the action's name does not imply."""
-        further = [
-            f"{printable_name(kind)}s {printable_name(message)}"
-            for kind, message in self.happened
-            if (kind, message) != (self.action, self.message)
-        ]
+        """The application events that the action's name does not imply; all of them, in order, if it delivers several
+        messages, or something else first.
+        """
+        own = (self.action, self.message)
+        if self.delivers_several or own in self.happened[1:]:
+            further = [in_order(self.happened)]
+        else:
+            further = [_said(*event) for event in self.happened if event != own]
         if self.action == "send" and ("send", self.message or "") not in self.happened:
             further.append("not sent yet")
         return f" ({', '.join(further)})" if further else ""
+
+    @property
+    def delivers_several(self) -> bool:
+        """True if it delivers several messages: then their order matters."""
+        return sum(kind == "deliver" for kind, _ in self.happened) > 1
+
+
+def numbered_name(name: str, which: str) -> str:
+    """A name followed by a number, which is printed even if the name is so long that it is cut."""
+    shown, room = printable_name(name), LONGEST_NAME - len(which)
+    return f"{shown if len(shown) <= room else shown[: room - 1] + '…'}{which}" if which else name
+
+
+def _said(kind: str, message: str) -> str:
+    return f"{printable_name(kind)}s {printable_name(message)}"
+
+
+def in_order(events: Sequence[tuple[str, str]]) -> str:
+    """Application events in words, in the order in which they happen: ``delivers m2, then m1``."""
+    kinds = ["", *(kind for kind, _ in events)]
+    return ", then ".join(
+        printable_name(message) if kind == before else _said(kind, message)
+        for before, (kind, message) in zip(kinds, events, strict=False)
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -254,17 +296,18 @@ def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None,
             return None
         return names.setdefault(message, message.name if keep_names else f"m{len(names) + 1}")
 
-    def shown(packet: Packet, number: int) -> ShownPacket:
+    tracker = PacketTracker(system)
+    identified = [(step, *tracker.follow(step)) for step in (*steps, *loop)]
+
+    def shown(packet: Packet, which: PacketId) -> ShownPacket:
         source, destination = processes[packet.source], processes[packet.destination]
-        control = system.machine.is_control(packet)
-        return ShownPacket(packet.kind, name(packet.message), source, destination, number, control)
+        control, alike = system.machine.is_control(packet), tracker.place_among_alike(which)
+        return ShownPacket(packet.kind, name(packet.message), source, destination, which.number, control, alike)
 
     actions = []
-    links = Links()
-    for step in (*steps, *loop):
+    for step, taken, sent in identified:
         action = step.action
         message = name(action.message)
-        taken = None if action.packet is None else shown(action.packet, links.taken(action.packet, action.name))
         actions.append(
             ShownAction(
                 process=processes[action.process],
@@ -273,8 +316,8 @@ def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None,
                 to=tuple(processes[q] for q in action.message.receivers)
                 if action.name == "send" and action.message
                 else (),
-                packet=taken,
-                transmits=tuple(shown(packet, links.transmitted(packet)) for packet in system.transmitted(step)),
+                packet=None if action.packet is None or taken is None else shown(action.packet, taken),
+                transmits=tuple(map(shown, system.transmitted(step), sent)),
                 happened=tuple((kind, name(m) or "") for kind, _, m in step.observations if kind != "hand"),
                 by_channel=action.by_channel,
                 state=system.state_after(step),
@@ -284,33 +327,3 @@ def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None,
     at_start = system.local_states(system.initial()) if system.machine.shows_variables else ()
     run, again = tuple(actions[: len(steps)]), tuple(actions[len(steps) :])
     return Run(processes, run, names, at_end, at_start, loop=again)
-
-
-class Links:
-    """The packets transmitted in a run, numbered on each link from 1."""
-
-    def __init__(self) -> None:
-        self._on: dict[tuple[int | str, int | str], list[Packet | ShownPacket]] = {}
-        self._gone: set[tuple[int | str, int | str, int]] = set()
-
-    def transmitted(self, packet: Packet | ShownPacket) -> int:
-        """Numbers a packet that is transmitted now."""
-        there = self._on.setdefault((packet.source, packet.destination), [])
-        there.append(packet)
-        return len(there)
-
-    def taken(self, packet: Packet | ShownPacket, action: str) -> int:
-        """The number of a packet that an action takes from the channel, or duplicates: the first that is still there;
-        if none is, as for a duplicate, the first of all. 0: it was never transmitted.
-        """
-        link = (packet.source, packet.destination)
-        equal = [k for k, one in enumerate(self._on.get(link, ()), 1) if one == packet]
-        number = next((k for k in equal if (*link, k) not in self._gone), next(iter(equal), 0))
-        if action != "duplicate":
-            self._gone.add((*link, number))
-        return number
-
-    def packet(self, source: int, destination: int, number: int) -> Packet | ShownPacket | None:
-        """The packet of that number, if it was transmitted."""
-        there = self._on.get((source, destination), ())
-        return there[number - 1] if 1 <= number <= len(there) else None

@@ -1,5 +1,8 @@
 """A reader of the JSON that `check --json` prints: its schema, and the runs in it."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
 import msgspec
 
 from crownless.model_check.system.system import AGREED
@@ -7,6 +10,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import decode_json
 from crownless.spec.enumeration import Sends
 
+from .packets import ARRIVES, Flight, Link
 from .runs import Run, ShownAction, ShownPacket
 
 SAVED_RUNS_HINT = "give what 'check --json' printed"
@@ -19,6 +23,8 @@ class SavedPacket(msgspec.Struct):
     message: str | None
     to: str
     control: bool = False
+    number: int = 0
+    alike: int = 0
 
     def source(self, process: str) -> str:
         """The process that transmits it; but each survivor learns an agreement as if from itself."""
@@ -34,7 +40,7 @@ class SavedEvent(msgspec.Struct):
 
 class SavedAction(msgspec.Struct, rename={"source": "from"}, omit_defaults=True):
     """An action of a run. `number`: that of the packet it takes, among those that its sender transmitted on this link;
-    0 if unknown.
+    0 if unknown. `alike`: its number among those that look alike.
     """
 
     process: str
@@ -47,13 +53,14 @@ class SavedAction(msgspec.Struct, rename={"source": "from"}, omit_defaults=True)
     packet: str | None = None
     by_channel: bool = False
     number: int = 0
+    alike: int = 0
 
     def shown(self) -> ShownAction:
         packet = None
         if self.packet is not None:
             if self.source is None:
                 raise BadInput(f"{self.process} takes a packet 'from' nobody", hint=SAVED_RUNS_HINT)
-            packet = ShownPacket(self.packet, self.message, self.source, self.process, self.number)
+            packet = ShownPacket(self.packet, self.message, self.source, self.process, self.number, alike=self.alike)
         return ShownAction(
             process=self.process,
             action=self.action,
@@ -61,7 +68,9 @@ class SavedAction(msgspec.Struct, rename={"source": "from"}, omit_defaults=True)
             to=tuple(self.to),
             packet=packet,
             transmits=tuple(
-                ShownPacket(x.kind, x.message, x.source(self.process), x.to, control=x.control or x.message is None)
+                ShownPacket(
+                    x.kind, x.message, x.source(self.process), x.to, x.number, x.control or x.message is None, x.alike
+                )
                 for x in self.transmits
             ),
             happened=tuple((x.event, x.message) for x in self.happens),
@@ -102,7 +111,7 @@ class SavedCheck(msgspec.Struct):
         names = self.process_names
         if len(set(names)) < len(names) or not all(names):
             raise BadInput("'process_names' has an empty name, or one twice", hint=SAVED_RUNS_HINT)
-        run = Run(tuple(names), tuple(action.shown() for action in actions), breaks=breaks)
+        run = Run(tuple(names), tuple(numbered(action.shown() for action in actions)), breaks=breaks)
         known = set(names)
         for action in run.actions:
             source = [action.packet.source] if action.packet is not None else []
@@ -110,6 +119,42 @@ class SavedCheck(msgspec.Struct):
                 if name not in known:
                     raise BadInput(f"the run names a process {name}", hint=f"known: {', '.join(names)}")
         return run
+
+
+def numbered(actions: Iterable[ShownAction]) -> Iterator[ShownAction]:
+    """The same actions, with the packets identified that are not, as in files of earlier versions: of those that look
+    alike the first.
+    """
+    flight = Flight()
+    for action in actions:
+        packet = action.packet
+        if packet is not None:
+            packet = replace(packet, number=_take(flight, packet, action))
+        numbers = [flight.transmit(_link(one), (one.kind, one.message)).number for one in action.transmits]
+        sent = tuple(replace(one, number=number) for one, number in zip(action.transmits, numbers, strict=True))
+        yield replace(action, packet=packet, transmits=sent)
+
+
+def _take(flight: Flight, packet: ShownPacket, action: ShownAction) -> int:
+    """The number of the packet that an action takes from the flight; 0 if there is no such packet."""
+    content = (packet.kind, packet.message)
+    there = [(one, place) for one, known, place in flight.on(_link(packet)) if known == content]
+    there = [each for each in there if packet.number in (0, each[0].number)]
+    if not there:
+        return packet.number
+    best = ("link",) if action.action == "duplicate" else ("copy", "link") if _on_link(action) else ("queue",)
+    one, place = min(there, key=lambda each: each[1] not in best)
+    flight.take(one, place, action.action, by_channel=action.by_channel)
+    return one.number
+
+
+def _on_link(action: ShownAction) -> bool:
+    """True if the packet that the action takes is still on its link."""
+    return action.by_channel or action.action == ARRIVES
+
+
+def _link(packet: ShownPacket) -> Link:
+    return packet.source, packet.destination
 
 
 class SavedAnswer(msgspec.Struct):

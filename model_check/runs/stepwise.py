@@ -1,8 +1,11 @@
 """Runs of a system made step by step: by random choices, or by following a saved run."""
 
+from dataclasses import replace
+
 from crownless.model_check.system.system import LocalStep, State, System
 
-from .runs import Links, Run, ShownAction, run_of
+from .packets import PacketId, PacketTracker
+from .runs import Run, ShownAction, run_of
 
 
 class StepwiseRun:
@@ -38,37 +41,35 @@ class Follower(StepwiseRun):
     def __init__(self, system: System) -> None:
         super().__init__(system)
         self._number = {name: p for p, name in enumerate(system.workload.processes)}
-        self._links = Links()
-        self._wanted_links: Links = Links()
+        self._packets = PacketTracker(system)
 
     def follow(self, wanted: ShownAction, *, exactly: bool = True) -> LocalStep | None:
         """Takes the step of that action, if possible. Unless `exactly`, its outcome may differ."""
-        number = 0
-        if wanted.packet is not None:
-            number = wanted.packet.number or self._wanted_links.taken(wanted.packet, wanted.action)
-        alike = [move for move in self.system.moves(self.state) if self._is(move[0], wanted, number)]
-        same = [move for move in alike if self._run([move[0]]).actions[-1] == wanted]
+        alike = [move for move in self.system.moves(self.state) if self._is(move[0], wanted)]
+        same = [move for move in alike if _as_wanted(self._run([move[0]]).actions[-1], wanted)]
         if not same and (exactly or not alike):
             return None
         step, target = (same or alike)[0]
-        for packet in wanted.transmits:
-            self._wanted_links.transmitted(packet)
-        if step.action.packet is not None:
-            self._links.taken(step.action.packet, step.action.name)
-        for sent in self.system.transmitted(step):
-            self._links.transmitted(sent)
+        self._packets.follow(step, self._packet(wanted))
         self.take(step, target)
         return step
 
-    def _is(self, step: LocalStep, wanted: ShownAction, number: int) -> bool:
+    def _packet(self, wanted: ShownAction) -> PacketId | None:
+        """The packet that the wanted action takes."""
+        packet = wanted.packet
+        if packet is None:
+            return None
+        return PacketId((self._number[packet.source], self._number[packet.destination]), packet.number)
+
+    def _is(self, step: LocalStep, wanted: ShownAction) -> bool:
         """True if the step has the input of that action."""
         action = step.action
         if (action.process, action.by_channel) != (self._number[wanted.process], wanted.by_channel):
             return False
-        if wanted.packet is not None:
-            packet = self._links.packet(self._number[wanted.packet.source], action.process, number)
+        packet = self._packet(wanted)
+        if packet is not None:
             named = not action.by_channel or action.name == wanted.action
-            return packet is not None and action.packet == packet and named
+            return packet in self._packets.may_take(step) and named
         if action.packet is not None or action.name != wanted.action:
             return False
         if action.name != "send" or action.message is None:
@@ -76,3 +77,13 @@ class Follower(StepwiseRun):
         to = tuple(sorted(self._number[name] for name in wanted.to))
         kept = [any(kind == "send" for kind, *_ in events) for events in (step.observations, wanted.happened)]
         return action.message.receivers == to and kept[0] == kept[1]
+
+
+def _as_wanted(action: ShownAction, wanted: ShownAction) -> bool:
+    """True if they are the same but for the numbers of packets: which packet it is was compared before."""
+    return _without_numbers(action) == _without_numbers(wanted)
+
+
+def _without_numbers(action: ShownAction) -> ShownAction:
+    packet = None if action.packet is None else replace(action.packet, number=0)
+    return replace(action, packet=packet, transmits=tuple(replace(one, number=0) for one in action.transmits))

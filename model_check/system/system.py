@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from crownless.impl.channels import Channel, Flight
+from crownless.impl.channels import Channel, Flight, Place
 from crownless.impl.protocol import COPIES, Packet, ProtocolMachine, Step, Transition, name_of_arrival
 from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
@@ -75,6 +75,8 @@ class LocalStep(NamedTuple):
     exercises: tuple[str, ...] = ()
     #: The messages that it transmits, also where no room is left for their packets, or delivers.
     messages: frozenset[Message] = frozenset()
+    #: Where the packet of its action was before; with it, the packet's content tells which of those in flight it is.
+    place: Place = "link"
 
     @property
     def hands_over(self) -> bool:
@@ -98,7 +100,7 @@ class System:
         may_crash: int | None = None,
     ) -> None:
         self.machine = machine
-        self.calls = MachineCalls(machine, workload.has, in_order=channel.in_order)
+        self.calls = MachineCalls(machine, workload.has, in_order=channel.keeps_order)
         self.workload = workload
         self.monitors = tuple(monitors)
         self.n = machine.n
@@ -127,6 +129,7 @@ class System:
         self._accepting = cache(self._made_accepting)
         self._send = cache(self._made_send)
         self._arrive = cache(self._made_arrival)
+        self._arrive_from = cache(self._made_arrival_from)
         self._own_steps_when = cache(self._made_own_steps)
         self._of_channel = cache(self._made_step_of_channel)
 
@@ -153,15 +156,15 @@ class System:
         for process in self._with_own_steps:
             for step in self._own_steps(process, state[process], position):
                 self._add(moves, state, process, step, flight, position)
-        for packet, taken, waiting, behind in self.channel.arrivals(flight):
+        for packet, taken, waiting, behind, place in self.channel.arrivals(flight):
             process = self._destinations[packet]
-            steps = self._arrive(state[process], packet)
+            steps = self._arrive_from(place, state[process], packet)
             taken_in = False
             if steps is not None and not (behind and self._accepts_any(state[process], behind)):
                 for step in steps:
                     taken_in |= self._add(moves, state, process, step, taken, position)
             if waiting is not None and not taken_in:
-                moves.append((self._of_channel("receive", packet), (*state[:n], waiting, position)))
+                moves.append((self._of_channel("receive", packet, place), (*state[:n], waiting, position)))
         if crashed:
             self._agree(moves, state)
         if self._faulty:
@@ -174,17 +177,22 @@ class System:
         """The moves that are faults of the channel."""
         *local, flight, position = state
         faults = self.channel.faults(flight)
-        return [(self._of_channel(name, packet), (*local, after, position)) for name, packet, after in faults]
+        return [
+            (self._of_channel(name, packet, place), (*local, after, position)) for name, packet, after, place in faults
+        ]
 
-    def move(self, state: State, action: Action, outcome: Step, flight: Flight, position: Any) -> Move:
+    def move(
+        self, state: State, action: Action, outcome: Step, flight: Flight, position: Any, place: Place = "link"
+    ) -> Move:
         """The move for an outcome of one input, for callers that give inputs to the machine themselves. `flight` and
-        `position` are given without what the action consumes.
+        `position` are given without what the action consumes; `place` is that of the packet it consumes.
         """
         handed = []
         if action.name == "send" and action.message is not None:
             handed.append(Observation("hand", action.process, action.message))
         (step,) = self._tabulate(action.process, state[action.process], [(action, outcome)], handed)
         moves: list[Move] = []
+        step = step._replace(place=place)
         self._add(moves, state, action.process, step, flight, self._positions.number(position))
         return moves[0]
 
@@ -195,9 +203,9 @@ class System:
             step = LocalStep(Action(process, "crash", None, None, by_channel=True), -1)
             moves.append((step, (*state[:process], self._crashed, *state[process + 1 :])))
             return
-        for packet, flight in self.channel.losses(state[n]):
+        for packet, flight, place in self.channel.losses(state[n]):
             if self._packets.values[packet].source == process:
-                moves.append((self._of_channel("lose", packet), (*state[:n], flight, state[n + 1])))
+                moves.append((self._of_channel("lose", packet, place), (*state[:n], flight, state[n + 1])))
 
     def _agree(self, moves: list[Move], state: State) -> None:
         """The move in which survivors confer, if the protocol lets them and they see a reason to."""
@@ -207,7 +215,7 @@ class System:
         agreed = self.calls.agree(survivors, self.may_crash)
         if agreed is None:
             return
-        packets = tuple(self._number_of_packet(Packet(i, i, AGREED, None, agreed)) for i in survivors)
+        packets = tuple(self.number_of_packet(Packet(i, i, AGREED, None, agreed)) for i in survivors)
         self._agreed.update(packets)
         step = LocalStep(Action(min(survivors), "agree", None, None), -1, packets)
         moves.append((step, (*state[: self.n], self.channel.put(state[self.n], packets), state[self.n + 1])))
@@ -215,10 +223,10 @@ class System:
     def _learn(self, moves: list[Move], state: State) -> None:
         """The moves by which survivors learn the agreement, one after the other."""
         flight, position = state[self.n], state[self.n + 1]
-        for packet, taken, *_ in self.channel.arrivals(flight):
+        for packet, taken, _, _, place in self.channel.arrivals(flight):
             if packet in self._agreed:
                 process = self._destinations[packet]
-                for step in self._arrive(state[process], packet) or ():
+                for step in self._arrive_from(place, state[process], packet) or ():
                     self._add(moves, state, process, step, taken, position)
                 return
 
@@ -359,16 +367,17 @@ class System:
         """The packets that a step puts on the channel."""
         return [self._packets.values[packet] for packet in step.packets]
 
-    # -- tables of local transitions -----------------------------------------------------------------------------------
-
-    def _number_of_local(self, process: int, state: Any) -> int:
-        return self._locals.number(state, (process, self.calls.key(state)))
-
-    def _number_of_packet(self, packet: Packet) -> int:
+    def number_of_packet(self, packet: Packet) -> int:
+        """The number of a packet in flights: the same for equal packets."""
         number = self._packets.number(packet, self.calls.key_of_packet(packet))
         if number == len(self._destinations):
             self._destinations.append(packet.destination)
         return number
+
+    # -- tables of local transitions -----------------------------------------------------------------------------------
+
+    def _number_of_local(self, process: int, state: Any) -> int:
+        return self._locals.number(state, (process, self.calls.key(state)))
 
     def _link(self, packet: int) -> int:
         source, destination, *_ = self._packets.values[packet]
@@ -416,6 +425,11 @@ class System:
         outcomes = self.calls.on_packet(process, state, value)
         return self._tabulate(process, local, ((action_of_arrival(process, value, step), step) for step in outcomes))
 
+    def _made_arrival_from(self, place: Place, local: int, packet: int) -> tuple[LocalStep, ...] | None:
+        """The same outcomes, with the place where the packet was."""
+        steps = self._arrive(local, packet)
+        return steps if steps is None or place == "link" else tuple(step._replace(place=place) for step in steps)
+
     def _accepts_any(self, local: int, packets: Iterable[int]) -> bool:
         return any(self._arrive(local, packet) is not None for packet in packets)
 
@@ -457,7 +471,7 @@ class System:
                 LocalStep(
                     action,
                     self._number_of_local(process, step.state),
-                    tuple(self._number_of_packet(packet) for packet in step.packets),
+                    tuple(self.number_of_packet(packet) for packet in step.packets),
                     observations,
                     delivered,
                     self._encode(observations),
@@ -476,11 +490,11 @@ class System:
             for code in monitor.encode_all(observations)
         )
 
-    def _made_step_of_channel(self, name: str, packet: int) -> LocalStep:
+    def _made_step_of_channel(self, name: str, packet: int, place: Place) -> LocalStep:
         """A fault of the channel; or, over a FIFO channel, `receive`: the packet goes to the hold-back queue."""
         value: Packet = self._packets.values[packet]
         action = Action(value.destination, name, value.message, value, by_channel=name != "receive")
-        return LocalStep(action, -1)
+        return LocalStep(action, -1, place=place)
 
 
 def action_of_arrival(process: int, packet: Packet, step: Step) -> Action:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
+from crownless.impl.channels import Place
 from crownless.impl.protocol import Packet, Step
 from crownless.impl.workloads import PendingSend
 from crownless.model_check.runs.runs import wrong_event
@@ -87,8 +88,8 @@ class Network(StepwiseRun):
             for name in machine.own_steps(state):
                 moves.append(Move("step", (name, p), partial(self._own, p, state, name)))
         arrivals = system.channel.arrivals(self.state[system.n])
-        for packet, (_, after, *_) in zip(system.in_flight(self.state), arrivals, strict=True):
-            arrive = partial(self._arrive, packet, states[packet.destination], after)
+        for packet, (_, after, _, _, place) in zip(system.in_flight(self.state), arrivals, strict=True):
+            arrive = partial(self._arrive, packet, states[packet.destination], after, place)
             moves.append(Move("step", ("receive", packet.source, packet.destination), arrive))
         for step, target in system.faults(self.state):
             lost = step.action.packet
@@ -137,14 +138,14 @@ class Network(StepwiseRun):
     def _own(self, p: int, state: Any, name: str) -> None:
         self._make(Action(p, name, None, None), self.machine.own_step(p, state, name), self.state[self.system.n])
 
-    def _arrive(self, packet: Packet, state: Any, after: Any) -> None:
+    def _arrive(self, packet: Packet, state: Any, after: Any, place: Place) -> None:
         (outcome,) = self.machine.on_packet(packet.destination, state, packet)
-        self._make(action_of_arrival(packet.destination, packet, outcome), outcome, after)
+        self._make(action_of_arrival(packet.destination, packet, outcome), outcome, after, place=place)
 
-    def _make(self, action: Action, outcome: Step, flight: Any, position: Any = None) -> None:
+    def _make(self, action: Action, outcome: Step, flight: Any, position: Any = None, *, place: Place = "link") -> None:
         if position is None:
             position = self.system.position(self.state)
-        self.take(*self.system.move(self.state, action, outcome, flight, position))
+        self.take(*self.system.move(self.state, action, outcome, flight, position, place))
 
     def take(self, step: LocalStep, target: State) -> None:
         super().take(step, target)

@@ -111,7 +111,7 @@ def _followed(answers: Answers, schedule: Schedule) -> Replay:
     check = check_of_nodes(answers, schedule.request, (), replies=schedule.replies).resolve()
     follower = Follower(check.system())
     differs = diverged = None
-    for k, wanted in enumerate((step.shown() for step in schedule.steps), 1):
+    for k, wanted in enumerate(schedule.actions, 1):
         if follower.follow(wanted, exactly=False) is None:
             diverged = f"diverged at step {k}: {_cannot_be_taken(follower, wanted)}"
             break

@@ -14,7 +14,7 @@ import msgspec
 from crownless.impl.channels import channel_named
 from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.model_check.runs.runs import Run, ShownAction
-from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, SavedProperty
+from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, SavedProperty, numbered
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import in_brackets
 from crownless.runtime.reading import decode_json
@@ -41,6 +41,11 @@ class Schedule(msgspec.Struct):
     def replies(self) -> bool:
         """True if an application sends from inside a delivery."""
         return any(step.action == "send" and not step.happens for step in self.steps)
+
+    @property
+    def actions(self) -> list[ShownAction]:
+        """Its steps as actions, each packet identified."""
+        return list(numbered(step.shown() for step in self.steps))
 
     def json(self) -> dict[str, Any]:
         """The contents of its file."""
@@ -99,9 +104,5 @@ def schedule_of(implementation: str, breaks: str, run: Run, request: Request) ->
     """The schedule of a run of nodes."""
     messages = sum(action.action == "send" for action in run.actions)
     request = replace(request, messages=max(messages, 1))
-    return Schedule(implementation, breaks, request, [_step_of(action) for action in run.actions])
-
-
-def _step_of(action: ShownAction) -> SavedAction:
-    number = 0 if action.packet is None else action.packet.number
-    return msgspec.convert({**action.json(), "number": number}, SavedAction)
+    steps = [msgspec.convert(action.json(), SavedAction) for action in run.actions]
+    return Schedule(implementation, breaks, request, steps)

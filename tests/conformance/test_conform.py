@@ -403,6 +403,86 @@ def test_a_replayed_schedule_breaks_what_it_broke(name: str, breaks: str) -> Non
     assert cr.replay(f"{CAUSAL}:Matrix", schedule.json())
 
 
+class OldestFirst:
+    """Holds a message until all earlier ones of its sender are there, and then delivers them all."""
+
+    def __init__(self, process: int, processes: int, transmit: Any, deliver: Any) -> None:
+        self.transmit, self.deliver = transmit, deliver
+        self.sent: dict[int, int] = {}
+        self.next: dict[int, int] = {}
+        self.held: dict[tuple[int, int], Any] = {}
+
+    def on_send(self, to: int, message: Any) -> None:
+        self.sent[to] = self.sent.get(to, 0) + 1
+        self.transmit(to, (self.sent[to], message))
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.held[source, packet[0]] = packet[1]
+        batch, number = [], self.next.get(source, 1)
+        while (source, number) in self.held:
+            batch.append(self.held.pop((source, number)))
+            number += 1
+        self.next[source] = number
+        for message in self.in_order(batch):
+            self.deliver(message)
+
+    def in_order(self, batch: list[Any]) -> list[Any]:
+        return batch
+
+
+class NewestFirst(OldestFirst):
+    """The same, except for the order of what it delivers at once."""
+
+    def in_order(self, batch: list[Any]) -> list[Any]:
+        return batch[::-1]
+
+
+def test_the_order_of_the_deliveries_of_one_step_is_drawn_said_and_saved(crownless: Crownless, tmp_path: Path) -> None:
+    file = str(tmp_path / "schedule.json")
+    newest = crownless(*("conform", f"{__file__}:NewestFirst", "-n", "2", "-m", "2", "--order", "fifo", "--save", file))
+    assert newest.code == 1
+    words = "deliver m1 from P1 (delivers m2, then m1)"
+    assert f"●   {words}" in newest.out
+    assert f"4. P2: {words}" in newest.out
+    oldest = crownless("conform", f"{__file__}:OldestFirst", "--replay", file)
+    assert "P2: deliver m1 from P1 (delivers m1, then m2)" in oldest.out
+    assert words not in oldest.out
+    facts = crownless("conform", f"{__file__}:OldestFirst", "--replay", file, "--json").json["run"][-1]
+    assert [one["message"] for one in facts["happens"]] == ["m1", "m2"]
+    assert words in crownless("show", file).out
+
+
+class AcknowledgesInTurn:
+    """Receivers acknowledge by a number; a sender fails if the second acknowledgement comes first."""
+
+    def __init__(self, process: int, processes: int, transmit: Any, deliver: Any) -> None:
+        self.transmit, self.deliver, self.had = transmit, deliver, 0
+
+    def on_send(self, to: int, message: Any) -> None:
+        self.transmit(to, ("data", message))
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        kind, content = packet
+        if kind == "data":
+            self.deliver(content)
+            self.had += 1
+            self.transmit(source, ("ack", self.had))
+        elif content == 2:
+            raise ValueError("the second came first")
+
+
+def test_the_packet_at_which_a_node_fails_is_the_one_that_arrives(crownless: Crownless, tmp_path: Path) -> None:
+    file = str(tmp_path / "schedule.json")
+    command = ("conform", f"{__file__}:AcknowledgesInTurn")
+    found = crownless(*command, "-n", "2", "-m", "2", "--replies", "0", "--save", file)
+    assert "5. P1: receive packet #2 from P2" in found.out
+    assert "packet #1 is in flight to P1" in found.out
+    again = crownless(*command, "--replay", file)
+    assert "still violates node-fails" in again.out
+    assert "5. P1: receive packet #2 from P2" in again.out
+    assert "5. P1: receive packet #2 from P2" in crownless("show", file).out
+
+
 def test_what_conform_prints_as_json_is_drawn(crownless: Crownless, tmp_path: Path) -> None:
     file = tmp_path / "found.json"
     for options in ([], ["--random", "50"]):

@@ -41,6 +41,7 @@ class Possibility(NamedTuple):
     packet: int
     behind: tuple[int, ...]
     after: Any  #: the model, or the flight
+    place: str = "link"
 
 
 def expected(name: str, model: Model) -> Iterator[Possibility]:
@@ -58,7 +59,7 @@ def expected(name: str, model: Model) -> Iterator[Possibility]:
                 if name == "lossy-fifo":
                     yield Possibility("lose", packet, (), rest)
         for place, packet in enumerate(marked):
-            yield Possibility("arrive", packet, on_link(marked[:place], packet), model.without_marked(place))
+            yield Possibility("arrive", packet, on_link(marked[:place], packet), model.without_marked(place), "queue")
         return
     for place, packet in enumerate(fresh):
         yield Possibility("arrive", packet, (), model.without(place))
@@ -67,7 +68,7 @@ def expected(name: str, model: Model) -> Iterator[Possibility]:
         if name == "duplicating":
             yield Possibility("duplicate", packet, (), Model(model.without(place).fresh, (*marked, packet, packet)))
     for place, packet in enumerate(marked):
-        yield Possibility("arrive", packet, (), model.without_marked(place))
+        yield Possibility("arrive", packet, (), model.without_marked(place), "copy")
 
 
 def expected_of_queues(model: Model) -> Iterator[Possibility]:
@@ -77,15 +78,15 @@ def expected_of_queues(model: Model) -> Iterator[Possibility]:
         packet = number_of(each)
         if any(number_of(other) % LINKS == packet % LINKS for other in queued[:place]):
             continue
-        rest = model.without(place)
-        yield Possibility("arrive", packet, on_link(room, packet), rest)
-        yield Possibility("wait", packet, (), rest._replace(marked=(*room, packet)))
-        yield Possibility("lose", packet, (), rest)
+        rest, where = model.without(place), "link" if each == packet else "copy"
+        yield Possibility("arrive", packet, on_link(room, packet), rest, where)
+        yield Possibility("wait", packet, (), rest._replace(marked=(*room, packet)), where)
+        yield Possibility("lose", packet, (), rest, where)
         if each == packet:
             twice = (*queued[:place], (packet, "copy"), (packet, "copy"), *queued[place + 1 :])
             yield Possibility("duplicate", packet, (), model._replace(fresh=twice))
     for place, packet in enumerate(room):
-        yield Possibility("arrive", packet, on_link(room[:place], packet), model.without_marked(place))
+        yield Possibility("arrive", packet, on_link(room[:place], packet), model.without_marked(place), "queue")
 
 
 def number_of(queued: Any) -> int:
@@ -94,12 +95,12 @@ def number_of(queued: Any) -> int:
 
 def offered(channel: Channel, flight: Flight) -> Iterator[Possibility]:
     """All that the channel says may happen."""
-    for packet, taken, waiting, behind in channel.arrivals(flight):
-        yield Possibility("arrive", packet, tuple(behind), taken)
+    for packet, taken, waiting, behind, place in channel.arrivals(flight):
+        yield Possibility("arrive", packet, tuple(behind), taken, place)
         if waiting is not None:
-            yield Possibility("wait", packet, (), waiting)
-    for name, packet, after in channel.faults(flight):
-        yield Possibility(name, packet, (), after)
+            yield Possibility("wait", packet, (), waiting, place)
+    for name, packet, after, place in channel.faults(flight):
+        yield Possibility(name, packet, (), after, place)
 
 
 def on_link(packets: tuple[Any, ...], packet: int) -> tuple[Any, ...]:
@@ -132,11 +133,11 @@ def test_a_channel_offers_what_its_model_does(name: str, steps: list[list[int] |
     flights: dict[Hashable, Flight] = {meaning(name, model): flight}
     for step in steps:
         known = {
-            (name_, packet, behind, meaning(name, after)): after
-            for name_, packet, behind, after in expected(name, model)
+            (name_, packet, behind, place, meaning(name, after)): after
+            for name_, packet, behind, after, place in expected(name, model)
         }
         possible = [*offered(channel, flight)]
-        keys = [(p.name, p.packet, p.behind, meaning(name, read(channel, p.after))) for p in possible]
+        keys = [(p.name, p.packet, p.behind, p.place, meaning(name, read(channel, p.after))) for p in possible]
         assert len(set(keys)) == len(keys)
         assert set(keys) == set(known)
         if not isinstance(step, int):
@@ -152,7 +153,7 @@ def test_what_is_lost_by_a_crash_has_not_reached_its_process() -> None:
     for name in CHANNELS:
         channel = CHANNELS[name](lambda packet: packet % LINKS)
         flight = channel.put(channel.empty(), [1, 4, 2])
-        lost = {packet: meaning(name, read(channel, rest)) for packet, rest in channel.losses(flight)}
+        lost = {packet: meaning(name, read(channel, rest)) for packet, rest, _ in channel.losses(flight)}
         assert lost.keys() == ({1, 2} if name.endswith("fifo") else {1, 2, 4})
         assert lost[1] == meaning(name, Model((4, 2)))
 

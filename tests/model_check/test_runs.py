@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import dedent
@@ -283,7 +284,7 @@ def test_the_json_of_a_run_has_a_fact_for_all_that_its_words_say() -> None:
             "action": "send",
             "message": "m1",
             "to": ["P2"],
-            "transmits": [{"kind": "request", "message": "m1", "to": "P2", "control": True}],
+            "transmits": [{"kind": "request", "message": "m1", "to": "P2", "control": True, "number": 1}],
             "happens": [],
         },
         {
@@ -292,7 +293,8 @@ def test_the_json_of_a_run_has_a_fact_for_all_that_its_words_say() -> None:
             "message": "m1",
             "from": "P1",
             "packet": "request",
-            "transmits": [{"kind": "message", "message": "m1", "to": "P1"}],
+            "number": 1,
+            "transmits": [{"kind": "message", "message": "m1", "to": "P1", "number": 1}],
             "happens": [{"event": "deliver", "message": "m1"}],
         },
         {
@@ -301,6 +303,7 @@ def test_the_json_of_a_run_has_a_fact_for_all_that_its_words_say() -> None:
             "message": "m1",
             "from": "P2",
             "packet": "message",
+            "number": 1,
             "transmits": [],
             "happens": [],
             "by_channel": True,
@@ -380,6 +383,10 @@ def test_any_run_is_said_in_a_line_for_each_action(run: Run) -> None:
     assert len(lines) == len(run.actions)
     for number, (line, action) in enumerate(zip(lines, run.actions, strict=True), 1):
         assert line.startswith(f"{number:3}. {action.process}: {action.action}")
+        deliveries = [message for kind, message in action.happened if kind == "deliver"]
+        if len(deliveries) > 1:
+            assert re.search(", then .*".join(deliveries), line)
+            continue
         for kind, message in action.happened:
             assert (f"{kind}s {message}" in line) != ((kind, message) == (action.action, action.message))
 
@@ -393,7 +400,7 @@ def test_any_run_can_be_drawn_with_an_arrow_from_each_packet_and_a_remark_for_ea
     transmitted = sum(len(action.transmits) for action in run.actions)
     arrived = sum(row.count("▶") + row.count("◀") for row in rows)
     # A row has one event: the departure of a packet, or of several alike, an arrival, or an action without either.
-    departures = sum(len({(packet.kind, packet.message) for packet in action.transmits}) for action in run.actions)
+    departures = sum(len({packet.label for packet in action.transmits}) for action in run.actions)
     assert departures + arrived <= len(rows) - 2 <= transmitted + len(run.actions)
     assert arrived <= transmitted
     for action in run.actions:

@@ -58,7 +58,7 @@ def choose(shown: Page, *words: str) -> None:
         shown.locator("#moves button", has_text=each).first.click()
 
 
-def violation(protocol: str, n: int, m: int, name: str, **given: Any) -> Run:
+def violation(protocol: Any, n: int, m: int, name: str, **given: Any) -> Run:
     run = cr.check(protocol, n, m, **given).violations[name].run
     assert isinstance(run, Run)
     return run

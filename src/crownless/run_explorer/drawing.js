@@ -12,22 +12,22 @@ function element(parent, name, attributes = {}, text = null) {
 
 /** The rows of a run: events with their process, action and kind; the arrows between them; and what is held back. */
 function pictureOf(space, moments) {
-  const events = [], arrows = [], open = [], undelivered = [], waits = [], queued = [];
-  const crashed = new Set();
+  const events = [], arrows = [], undelivered = [], waits = [];
+  const crashed = new Set(), sent = new Map();
   moments.slice(1).forEach(({ action }, place) => {
     const first = events.length;
     const add = (kind) => events.push({ process: action.process, kind, place, row: events.length }) - 1;
-    const inChannel = takeFromChannel(action, { arrows, open, undelivered, queued, waits, crashed, first }, add);
+    const inChannel = takeFromChannel(action, { arrows, sent, undelivered, waits, crashed, first }, add);
     const left = [...action.transmits];
     while (left.length) {
-      const alike = left.filter((packet) => packet.kind === left[0].kind && packet.message === left[0].message);
+      const alike = left.filter((packet) => labelOfPacket(packet) === labelOfPacket(left[0]));
       const once = alike.filter((packet, k) => alike.findIndex((each) => each.destination === packet.destination) === k);
       once.forEach((packet) => left.splice(left.indexOf(packet), 1));
       const start = add("send");
       once.forEach((packet) => {
         const arrow = { packet, start, end: null, lost: false, copy: false };
         arrows.push(arrow);
-        open.push(arrow);
+        sent.set(packet, { arrow, received: false, queued: [] });
       });
     }
     const crash = action.name === "crash" && action.byChannel;
@@ -42,34 +42,31 @@ function pictureOf(space, moments) {
       if (wait.row < first) { waits.push({ ...wait, until: first }); events[first].delivers = true; }
     });
   });
+  const queued = [...sent.values()].filter(({ arrow }) => arrow.packet.control).flatMap((each) => each.queued);
   return { events, arrows, waits: [...waits, ...[...undelivered, ...queued].map((wait) => ({ ...wait, until: null }))] };
 }
 
 /** Ends the arrow of the packet that an action takes from the channel, if it does; true of what happens to a packet in
  * the channel alone: a fault, or an arrival at a process that has crashed. */
-function takeFromChannel(action, { arrows, open, undelivered, queued, waits, crashed, first }, add) {
-  if (!action.packet) return false;
-  const arrow = open.find((each) => each.packet.id === action.packet.id);
-  if (action.name === "duplicate") {
-    if (arrow) open.push({ ...arrow, copy: true });
-    return true;
+function takeFromChannel(action, { arrows, sent, undelivered, waits, crashed, first }, add) {
+  const own = sent.get(action.packet);
+  if (!own) return false;
+  if (action.byChannel && action.name === "duplicate") return true;
+  const gone = (action.byChannel && action.name === "lose") || crashed.has(action.process);
+  if (own.queued.length && !arrivesOnly(action) && !gone) { // it arrived before
+    const wait = own.queued.shift();
+    if (own.arrow.packet.control) waits.push({ ...wait, until: first });
+    return false;
   }
-  const gone = action.name === "lose" || crashed.has(action.process);
-  if (!arrow) { // it arrived before
-    const wait = queued.find((each) => each.id === action.packet.id && each.process === action.process);
-    if (wait) {
-      queued.splice(queued.indexOf(wait), 1);
-      waits.push({ ...wait, until: first });
-    }
-    return gone;
-  }
-  open.splice(open.indexOf(arrow), 1);
-  if (gone) { arrow.lost = true; return true; }
-  arrow.end = add("receive");
-  if (arrow.copy) arrows.push(arrow);
-  const wait = { id: arrow.packet.id, message: arrow.packet.message, process: action.process, row: arrow.end };
-  if (!arrow.packet.control && !arrow.copy) undelivered.push(wait);
-  else if (arrow.packet.control && arrivesOnly(action)) queued.push(wait);
+  const copy = own.received;
+  own.received = true;
+  if (gone) { own.arrow.lost ||= !copy; return true; }
+  const end = add("receive");
+  if (copy) arrows.push({ ...own.arrow, end, lost: false, copy });
+  else own.arrow.end = end;
+  const wait = { message: own.arrow.packet.message, process: action.process, row: end };
+  if (arrivesOnly(action)) own.queued.push(wait);
+  if (!own.arrow.packet.control && !copy) undelivered.push(wait);
   return false;
 }
 
@@ -151,7 +148,7 @@ function merged(arrows, shown) {
   for (const arrow of arrows) {
     const { packet, start, end, lost, copy } = arrow;
     const side = Math.sign(packet.destination - packet.source);
-    const key = end === null ? JSON.stringify([start, side, packet.kind, packet.message, lost, copy, shown(arrow)]) : arrow;
+    const key = end === null ? JSON.stringify([start, side, labelOfPacket(packet), lost, copy, shown(arrow)]) : arrow;
     alike.set(key, { ...arrow, times: (alike.get(key)?.times ?? 0) + 1 });
   }
   return [...alike.values()];

@@ -89,7 +89,10 @@ function stripItem(name, meaning, place, k) {
 }
 
 function showMoves(now, moves) {
-  const said = moves.map((one) => say(space, actionOf(space, one.step, (message) => nameOf(space, new Map(now.names), message))));
+  const said = moves.map((one) => {
+    const action = actionOf(space, one.step, (message) => nameOf(space, new Map(now.names), message));
+    return say(space, { ...action, packet: entryOf(space, now.flight, one.step)?.packet ?? action.packet });
+  });
   at("moves").replaceChildren(...moves.map((one, choice) => {
     const outcomes = said.filter((text) => text === said[choice]).length;
     const outcome = said.slice(0, choice + 1).filter((text) => text === said[choice]).length;
@@ -107,14 +110,18 @@ function showMoves(now, moves) {
 
 /** The packets in flight, and why those that wait are held back. */
 function showFlight(now, moves) {
-  const taken = new Set(moves.map(({ step }) => space.steps[step]).filter(([, name]) => name !== "lose" && name !== "duplicate").map((step) => step[3]));
+  const arrivals = moves.map(({ step }) => step).filter((step) => !["lose", "duplicate"].includes(space.steps[step][1]));
+  const taken = new Set(arrivals.flatMap((step) => mayTake(space, now.flight, step)));
   const queues = space.steps.some(([, name]) => name === "receive"); // over FIFO channels packets wait there, else on the channel
-  at("flight").replaceChildren(...now.flight.map((packet) => {
-    const item = make("li", sayPacket(space, packet));
+  at("flight").replaceChildren(...now.flight.map((entry, k) => {
+    const { packet, place } = entry;
+    const twin = now.flight.slice(k + 1).some((other) => other.packet === packet && other.place === "copy");
+    const item = make("li", sayPacket(space, packet, place === "copy" && !twin));
     const guard = space.guards[`${now.locals[packet.destination]},${packet.id}`];
-    const held = guard !== undefined && (packet.arrived || !queues);
-    const waits = held ? "held back" : taken.has(packet.id) ? "" : "cannot be received yet";
-    const where = [packet.arrived ? "in the hold-back queue" : "", waits].filter(Boolean);
+    const arrived = place === "queue";
+    const held = guard !== undefined && (arrived || !queues);
+    const waits = held ? "held back" : taken.has(entry) ? "" : "cannot be received yet";
+    const where = [arrived ? "in the hold-back queue" : "", waits].filter(Boolean);
     if (where.length) item.appendChild(make("span", `, ${where.join(", ")}`, { class: "waits" }));
     if (held && guard.length) {
       const lines = item.appendChild(document.createElement("ul"));

@@ -93,9 +93,7 @@ async function move(from, to) {
     made = moved(space, choices, from, to);
   }
   if (made.refused !== undefined) {
-    const { names } = before[before.length - 1];
-    const action = say(space, actionOf(space, made.refused, (m) => nameOf(space, new Map(names), m)));
-    show(sayRefused(action, made.beyond));
+    show(sayRefused(say(space, made.refused), made.beyond));
     return;
   }
   if (space.session) await loadFor(made.choices);

@@ -9,9 +9,10 @@ function asJson(space, moments) {
     action: action.name,
     ...(action.message === null ? {} : { message: action.message }),
     ...(action.to.length ? { to: action.to.map(called) } : {}),
-    ...(action.packet ? { from: called(action.packet.source), packet: action.packet.kind } : {}),
-    transmits: action.transmits.map(({ kind, message, destination, control }) => ({
-      kind, message, to: called(destination), ...(control && message !== null ? { control } : {}),
+    ...(action.packet ? { from: called(action.packet.source), packet: action.packet.kind, ...identityOf(action.packet) } : {}),
+    transmits: action.transmits.map((packet) => ({
+      kind: packet.kind, message: packet.message, to: called(packet.destination),
+      ...(packet.control && packet.message !== null ? { control: true } : {}), ...identityOf(packet),
     })),
     happens: action.happened.map(([event, message]) => ({ event, message })),
     ...(action.byChannel ? { by_channel: true } : {}),
@@ -21,6 +22,11 @@ function asJson(space, moments) {
   const title = broken.length ? {} : { title: `a run of ${space.protocol}` };
   const check = { protocol: space.protocol, process_names: space.processes, ...space.check, ...title, properties };
   return JSON.stringify({ crownless: space.version, checks: [check] }, null, 1);
+}
+
+/** Which packet it is: the same where it is transmitted and where it is received. */
+function identityOf({ number, alike, place }) {
+  return { ...(number ? { number } : {}), ...(alike?.confusable ? { alike: place } : {}) };
 }
 
 /** The application's events, in the order of the run. */

@@ -3,6 +3,9 @@
 
 const BEYOND = -1;
 
+/** The column of a step in which stands where its packet was: on its "link", there as a "copy", or in the hold-back "queue". */
+const PLACE = 9;
+
 /** The moves of a node: what each does, where it leads, and the properties that it breaks, by their numbers. */
 function movesOf(space, node) {
   const flat = space.moves[node] ?? [];
@@ -18,10 +21,7 @@ function brokenAtEnd(space, node) {
 
 /** The moments of a run, from its beginning on: one more than it has choices. A choice that cannot be made ends it. */
 function replay(space, choices) {
-  const beginning = {
-    node: 0, locals: space.initial, broken: new Set(), breaks: [], names: new Map(), flight: [], action: null, by: null,
-  };
-  const moments = [beginning];
+  const moments = [beginning(space)];
   for (const choice of choices) {
     const before = moments[moments.length - 1];
     const move = movesOf(space, before.node)[choice];
@@ -31,28 +31,63 @@ function replay(space, choices) {
   return moments;
 }
 
-/** The moment after a move. */
-function after(space, before, move) {
+/** The beginning of a run. `transmitted`: how many packets each link has had, and those that look alike, of all the run. */
+function beginning(space) {
+  const transmitted = { links: new Map(), alike: new Map() };
+  return { node: 0, locals: space.initial, broken: new Set(), breaks: [], names: new Map(), flight: [], action: null, by: null, transmitted };
+}
+
+/** The moment after a move. `wanted`: of packets that are interchangeable, the one that it takes; else the first. */
+function after(space, before, move, wanted = null) {
   const names = new Map(before.names);
   const action = actionOf(space, move.step, (message) => nameOf(space, names, message));
+  const entry = wanted ? mayTake(space, before.flight, move.step).find((each) => each.packet === wanted) : entryOf(space, before.flight, move.step);
+  action.packet = entry ? entry.packet : action.packet;
+  action.transmits.forEach((packet) => identify(packet, before.transmitted));
+  const flight = [...flightAfter(before.flight, action, entry), ...action.transmits.map((packet) => ({ packet, place: "link" }))];
+  compare(space, flight);
   const locals = [...before.locals];
   if (action.local !== -1) locals[action.process] = action.local;
   return { node: move.next, locals, broken: new Set([...before.broken, ...move.breaks]),
-           breaks: move.breaks.filter((k) => !before.broken.has(k)), names, flight: flightAfter(before.flight, action), action, by: move.step };
+           breaks: move.breaks.filter((k) => !before.broken.has(k)), names, flight, action, by: move.step, transmitted: before.transmitted };
 }
 
-/** What is on the way after an action: on the channel, or `arrived`, in the hold-back queue of its destination. */
-function flightAfter(flight, action) {
-  const rest = [...flight];
-  if (action.packet && action.name === "duplicate") rest.push({ ...action.packet, copy: true });
-  else if (action.packet) {
-    const queued = action.name !== "receive";
-    const alike = flight.filter((each) => each.id === action.packet.id);
-    const taken = alike.find((each) => Boolean(each.arrived) === queued) ?? alike[0];
-    const place = flight.indexOf(taken);
-    if (place !== -1) rest.splice(place, 1, ...(arrivesOnly(action) ? [{ ...taken, arrived: true }] : []));
-  }
-  return [...rest, ...action.transmits];
+/** The packets in flight that a step may take: several if nothing depends on which of these it is. */
+function mayTake(space, flight, step) {
+  const id = space.steps[step][3], place = space.steps[step][PLACE];
+  const equal = flight.filter((each) => each.packet.id === id && each.place === place);
+  return space.keeps_order ? equal.slice(0, 1) : equal;
+}
+
+/** The packet in flight that a step takes: of equal ones at one place the first transmitted. */
+function entryOf(space, flight, step) {
+  return mayTake(space, flight, step)[0];
+}
+
+/** What is in flight after an action took a packet: on its link, as a copy, or in the hold-back queue of its destination. */
+function flightAfter(flight, action, entry) {
+  if (!entry) return flight;
+  const left = arrivesOnly(action) ? [{ ...entry, place: "queue" }]
+    : action.name === "duplicate" && action.byChannel ? [1, 2].map(() => ({ ...entry, place: "copy" })) : [];
+  return flight.flatMap((each) => (each === entry ? left : [each]));
+}
+
+/** Numbers a packet: on its link, and among those there that look alike, of the same kind and with the same message. */
+function identify(packet, { links, alike }) {
+  const link = `${packet.source} ${packet.destination}`, key = JSON.stringify([link, packet.kind, packet.message]);
+  if (!alike.has(key)) alike.set(key, { size: 0, confusable: false });
+  links.set(link, (links.get(link) ?? 0) + 1);
+  packet.alike = alike.get(key);
+  packet.alike.size += 1;
+  Object.assign(packet, { number: links.get(link), place: packet.alike.size });
+}
+
+/** Notes which packets in flight look alike, and are not interchangeable. */
+function compare(space, flight) {
+  flight.forEach(({ packet, place }, k) => flight.slice(0, k).forEach((other) => {
+    if (other.packet === packet || other.packet.alike !== packet.alike) return;
+    if (space.keeps_order || other.packet.id !== packet.id || other.place !== place) packet.alike.confusable = true;
+  }));
 }
 
 /** True of the arrival of a packet that waits in the hold-back queue: the process does nothing yet. */
@@ -111,21 +146,25 @@ function labelOf(space, step) {
 }
 
 /** The run with one action at another place: its choices as far as they go; the action that is `refused` there, if one
- * is, with whether it only leads `beyond` the page; or a node whose moves are `missing` from the page so far. */
+ * is, with whether it only leads `beyond` the page; or a node whose moves are `missing` from the page so far. An arrival
+ * is that of the same packet: of the one that the same action transmits. */
 function moved(space, choices, from, to) {
-  const order = replay(space, choices).slice(1).map((moment) => moment.by);
+  const order = replay(space, choices).slice(1);
   order.splice(to, 0, ...order.splice(from, 1));
-  const made = [];
-  let node = 0;
-  for (const step of order) {
-    if (space.session && !space.moves[node]) return { choices: made, missing: node };
-    const alike = movesOf(space, node).map((move, choice) => ({ ...move, choice }))
-      .filter((move) => labelOf(space, move.step) === labelOf(space, step));
+  const made = [], now = new Map();
+  let moment = beginning(space);
+  for (const { by: step, action } of order) {
+    if (space.session && !space.moves[moment.node]) return { choices: made, missing: moment.node };
+    const wanted = action.packet && now.get(action.packet);
+    const alike = movesOf(space, moment.node).map((move, choice) => ({ ...move, choice }))
+      .filter((move) => labelOf(space, move.step) === labelOf(space, step))
+      .filter((move) => !action.packet || mayTake(space, moment.flight, move.step).some((each) => each.packet === wanted));
     const there = alike.filter((move) => move.next !== BEYOND);
-    if (there.length === 0) return { choices: made, refused: step, beyond: alike.length > 0 };
+    if (there.length === 0) return { choices: made, refused: action, beyond: alike.length > 0 };
     const move = there.find((each) => each.step === step) ?? there[0];
     made.push(move.choice);
-    node = move.next;
+    moment = after(space, moment, move, wanted);
+    action.transmits.forEach((packet, k) => now.set(packet, moment.action.transmits[k]));
   }
   return { choices: made };
 }

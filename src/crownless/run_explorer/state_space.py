@@ -139,6 +139,7 @@ class StateSpace:
             "promised": self.promised,
             "scope": printable(self.names.scope),
             "channel": check.channel_name,
+            "keeps_order": self.system.channel.keeps_order,
             "processes": [printable(name) for name in self.names.processes],
             "states": len({self._nodes[node][0] for node in places}),
             "properties": [[printable(known.name), printable(known.meaning)] for known in self.properties],
@@ -198,7 +199,7 @@ class StateSpace:
 
     def choice_of(self, node: int, step: LocalStep) -> int:
         """The number of the move of a node that takes a step."""
-        return [known[:4] for known, _ in self._moves(self._nodes[node][0])].index(step[:4])
+        return [_facts(known) for known, _ in self._moves(self._nodes[node][0])].index(_facts(step))
 
     @property
     def promised(self) -> list[str]:
@@ -261,11 +262,12 @@ class StateSpace:
     # -- tables --------------------------------------------------------------------------------------------------------
 
     def _step(self, step: LocalStep) -> int:
-        """Process, action, message, packet, receivers, packets transmitted, events, by the channel, local state after.
+        """Process, action, message, packet, receivers, packets transmitted, events, by the channel, local state after,
+        where the packet was.
 
         -1 stands for no message, packet or local state.
         """
-        return self._tables["steps"].number(step[:4], lambda: self._data_of_step(step))
+        return self._tables["steps"].number(_facts(step), lambda: self._data_of_step(step))
 
     def _data_of_step(self, step: LocalStep) -> list[Any]:
         action = step.action
@@ -284,6 +286,7 @@ class StateSpace:
             [[kind, self._message(message)] for kind, _, message in step.observations if kind != "hand"],
             int(action.by_channel),
             self._local(action.process, step.local) if own else -1,
+            step.place,
         ]
 
     def _key(self, step: LocalStep) -> tuple[Any, ...]:
@@ -304,6 +307,7 @@ class StateSpace:
             _in_text(self.system.state_after(step)),
             [packet_key(packet) for packet in self.system.transmitted(step)],
             [(kind, _in_text(message)) for kind, _, message in step.observations],
+            step.place,
         )
 
     def _message(self, message: Message) -> int:
@@ -315,7 +319,7 @@ class StateSpace:
     def _packet(self, packet: Packet) -> int:
         """Kind, message, source, destination, and 1 if it carries no message."""
         return self._tables["packets"].number(
-            packet,
+            self.system.number_of_packet(packet),
             lambda: [
                 printable(packet.kind),
                 -1 if packet.message is None else self._message(packet.message),
@@ -335,6 +339,11 @@ class StateSpace:
             return [[printable(each.name), [[_shown(cell) for cell in row] for row in each.rows]] for each in variables]
 
         return self._tables["locals"].number((process, number), data)
+
+
+def _facts(step: LocalStep) -> tuple[Any, ...]:
+    """What makes it another step of its state."""
+    return (*step[:4], step.place)
 
 
 def _in_text(value: Any) -> str:

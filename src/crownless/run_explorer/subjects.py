@@ -75,7 +75,7 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
     promised += request.orders or [name for name in WITH_TOTAL if name in implementation.promises]
     unpromised = {*WITH_TOTAL, *DELIVERY}.difference(promised)
     space = StateSpace(replace(check.resolve(), protocol=implementation.name), unpromised=unpromised)
-    actions = () if schedule is None else [step.shown() for step in schedule.steps]
+    actions = () if schedule is None else schedule.actions
     start = _followed(space, actions, exactly=False)
     return Explored(space, f"{implementation.name}: every run, step by step", start, check)
 
@@ -112,7 +112,7 @@ def _move_of(space: StateSpace, node: int, event: tuple[int, str, str]) -> tuple
     """The choice by which an event happens, and the node after it."""
     flat, _ = space.moves(node)
     for choice in range(len(flat) // 3):
-        process, *_, happened, _, _ = space.step_rows[flat[3 * choice]]
+        process, *_, happened, _, _, _ = space.step_rows[flat[3 * choice]]
         if [(process, kind, space.message_rows[message]) for kind, message in happened] == [event]:
             return choice, flat[3 * choice + 1]
     raise BadInput(f"{event[1]} {event[2]} cannot happen there", hint="draw the run: crownless show")

@@ -3,20 +3,31 @@
 
 /** The action without its process and effects: "send m1 to P3". */
 function deed(space, action) {
-  const named = action.message || (action.byChannel && action.packet && action.packet.kind);
-  const message = named ? ` ${named}` : "";
+  const { packet } = action;
+  const which = packet ? whichOf(packet) : "";
+  let named = action.message ?? "", origin = packet ? ` from ${space.processes[packet.source]}` : "";
+  if (packet && action.byChannel) named = labelOfPacket(packet);
+  else if (named || action.name !== "receive") named = `${named}${which}`.trim();
+  else if (which) origin += ` (${labelOfPacket(packet)})`; // the action does not name the kind
   const to = action.to.length ? ` to ${action.to.map((q) => space.processes[q]).join(", ")}` : "";
-  const origin = action.packet ? ` from ${space.processes[action.packet.source]}` : "";
-  return `${action.name}${message}${to}${origin}`;
+  return `${action.name}${named ? ` ${named}` : ""}${to}${origin}`;
 }
 
-/** The application's events that the action's own name does not say. */
+/** The application's events that the action's own name does not say; all of them, in order, if it delivers several messages,
+ * or something else first. */
 function remark(action) {
-  const further = action.happened.filter(([kind, message]) => kind !== action.name || message !== action.message)
-    .map(([kind, message]) => `${kind}s ${message}`);
+  const own = action.happened.findIndex(([kind, message]) => kind === action.name && message === action.message);
+  const several = action.happened.filter(([kind]) => kind === "deliver").length > 1;
+  const further = several || own > 0 ? [inOrder(action.happened)]
+    : action.happened.filter((_, k) => k !== own).map(([kind, message]) => `${kind}s ${message}`);
   const sent = action.happened.some(([kind, message]) => kind === "send" && message === action.message);
   if (action.name === "send" && !sent) further.push("not sent yet");
   return further.length ? ` (${further.join(", ")})` : "";
+}
+
+/** Events in words, in the order in which they happen: "delivers m2, then m1". */
+function inOrder(events) {
+  return events.map(([kind, message], k) => (k && events[k - 1][0] === kind ? message : `${kind}s ${message}`)).join(", then ");
 }
 
 /** In words: "P1: send m1 to P3". */
@@ -24,17 +35,21 @@ function say(space, action) {
   return `${space.processes[action.process]}: ${deed(space, action)}${remark(action)}`;
 }
 
-/** The label of a packet: the message's name, with the kind where it is not simply the message. */
+/** The label of a packet: the message's name, with the kind where it is not simply the message; and which of several it is. */
 function labelOfPacket(packet) {
-  if (packet.kind === "message" && packet.message) return packet.message;
-  return [packet.kind, packet.message].filter(Boolean).join(" ");
+  const simply = packet.kind === "message" && packet.message;
+  return (simply ? packet.message : [packet.kind, packet.message].filter(Boolean).join(" ")) + whichOf(packet);
+}
+
+/** Which of several packets that look alike it is: " #2"; nothing if that need not be known. */
+function whichOf(packet) {
+  return packet.alike?.confusable ? ` #${packet.place}` : "";
 }
 
 /** A packet in words: "m1 from P1 to P3". */
-function sayPacket(space, packet) {
-  const copy = packet.copy ? "a copy of " : "";
+function sayPacket(space, packet, copy = false) {
   const link = `from ${space.processes[packet.source]} to ${space.processes[packet.destination]}`;
-  return `${copy}${labelOfPacket(packet)} ${link}`;
+  return `${copy ? "a copy of " : ""}${labelOfPacket(packet)} ${link}`;
 }
 
 /** What became of a run in which an action was moved. */
