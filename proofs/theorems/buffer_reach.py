@@ -1,4 +1,4 @@
-"""Which computations the buffer protocol can generate, for any number of processes and messages ([MF] §4.2).
+"""The reach of the buffer protocol: computations that no run generates, for any number of processes ([MF] §4.2).
 
 Why: what one process sends first is got first (Lemma 3); and what one process receives first was got first, since an
 input buffer is a queue. So the times at which messages are got grow along the sends of a line, and along its receives.
