@@ -206,7 +206,7 @@ def on_packet(source, body):
 def test_one_fair_coin_among_all_inputs_is_noticed(tmp_path: Path, crownless: Crownless) -> None:
     answer = crownless("conform", "-n", "2", "-m", "3", "--replies", "0", "--quiet", "--", *program(tmp_path, COIN))
     assert answer.code == 1
-    assert "not-deterministic  violated" in answer.out
+    assert "not-deterministic   violated" in answer.out
     assert not re.search("generates|exactly|broken", answer.out)
     assert answer.out.splitlines()[-1].endswith("violates not-deterministic")
 
