@@ -39,7 +39,7 @@ class Refutation(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A search for a refuting run, over the channel that the protocol needs."""
+    """A search for a refuting run."""
 
     channel: str
     scope: str  #: the runs that were looked for
@@ -59,9 +59,12 @@ class Search(NamedTuple):
         }
 
 
-def search(protocol: type[ProtocolMachine], order: str) -> Search:
-    """Looks for a run that violates this order, `causal` or `synchronous`, or does not deliver all."""
-    channel = protocol.needs_channel if protocol.needs_channel in ASSUMED_BY_PROOFS else ASSUMED_BY_PROOFS[0]
+def search(protocol: type[ProtocolMachine], order: str, channel: str | None = None) -> Search:
+    """Looks for a run that violates this order, `causal` or `synchronous`, or does not deliver all; over the channel
+    that the protocol needs, unless another is given.
+    """
+    channel = channel or protocol.needs_channel
+    channel = channel if channel in ASSUMED_BY_PROOFS else ASSUMED_BY_PROOFS[0]
     largest = Free(max(PROCESSES), MAX_MESSAGES, sends=protocol.sends)
     found = Search(channel, f"{largest.scope}; {channel} channel")
     try:
