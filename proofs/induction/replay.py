@@ -16,6 +16,7 @@ from crownless.model_check.check.request import Check, NotApplicable
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.system.properties import properties_of
 from crownless.runtime.ending import Limits
+from crownless.runtime.printable import in_brackets
 
 from .proved_properties import LIVE, SAFE
 
@@ -46,6 +47,10 @@ class Search(NamedTuple):
     refutation: Refutation | None = None
     #: Why not every run within the limits was explored, if so.
     incomplete: str | None = None
+
+    def __repr__(self) -> str:
+        found = "nothing refuted" if self.refutation is None else f"violates {self.refutation.breaks}"
+        return in_brackets(f"{found}; {self.scope}")
 
     def json(self) -> dict[str, Any]:
         return {
