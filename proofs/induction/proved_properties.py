@@ -7,6 +7,8 @@ comparison of protocols: one with other messages, or with other ways to carry th
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from crownless.runtime.printable import in_brackets
+
 SAFE, WAITS, LIVE = "safe", "waits_only_for_causes", "live"
 #: The properties that may be shown of a protocol; each proof gives their meaning, or leaves them out.
 SHOWN = (SAFE, WAITS, LIVE)
@@ -20,6 +22,9 @@ class ProvedProperty(NamedTuple):
     parts: tuple[str, ...]
     #: Its consequence for other protocols, with the hypotheses; argued in words.
     follows: str = ""
+
+    def __repr__(self) -> str:
+        return in_brackets(self.means)
 
 
 #: What a proof of causal order shows.

@@ -263,9 +263,10 @@ def prove(
     progress: Callable[[str], None] | None = None,
     attempts: int = ATTEMPTS,
     recheck: bool = False,
+    channel: str | None = None,
 ) -> ProofReport:
     """All claims of the proof, each put to z3 with this many attempts if it gives up; `progress` is called with each
-    name first.
+    name first. If something is not proved, a refuting run is searched for, over the channel if one is given.
 
     Ends early within `stoppable`; claims not put to z3 by then are unknown.
 
@@ -277,7 +278,7 @@ def prove(
         if report.stopped is not None or (report.covers_machine and not report.failures):
             return report
         try:
-            return replace(report, search=search(proof.protocol, proof.order))
+            return replace(report, search=search(proof.protocol, proof.order, channel))
         except (Stopped, z3.Z3Exception):
             return replace(report, stopped=_why_stopped())
 

@@ -16,6 +16,7 @@ from crownless.model_check.check.request import Check, NotApplicable
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.system.properties import properties_of
 from crownless.runtime.ending import Limits
+from crownless.runtime.printable import in_brackets
 
 from .proved_properties import LIVE, SAFE
 
@@ -39,13 +40,17 @@ class Refutation(NamedTuple):
 
 
 class Search(NamedTuple):
-    """A search for a refuting run, over the channel that the protocol needs."""
+    """A search for a refuting run."""
 
     channel: str
     scope: str  #: the runs that were looked for
     refutation: Refutation | None = None
     #: Why not every run within the limits was explored, if so.
     incomplete: str | None = None
+
+    def __repr__(self) -> str:
+        found = "nothing refuted" if self.refutation is None else f"violates {self.refutation.breaks}"
+        return in_brackets(f"{found}; {self.scope}")
 
     def json(self) -> dict[str, Any]:
         return {
@@ -59,9 +64,12 @@ class Search(NamedTuple):
         }
 
 
-def search(protocol: type[ProtocolMachine], order: str) -> Search:
-    """Looks for a run that violates this order, `causal` or `synchronous`, or does not deliver all."""
-    channel = protocol.needs_channel if protocol.needs_channel in ASSUMED_BY_PROOFS else ASSUMED_BY_PROOFS[0]
+def search(protocol: type[ProtocolMachine], order: str, channel: str | None = None) -> Search:
+    """Looks for a run that violates this order, `causal` or `synchronous`, or does not deliver all; over the channel
+    that the protocol needs, unless another is given.
+    """
+    channel = channel or protocol.needs_channel
+    channel = channel if channel in ASSUMED_BY_PROOFS else ASSUMED_BY_PROOFS[0]
     largest = Free(max(PROCESSES), MAX_MESSAGES, sends=protocol.sends)
     found = Search(channel, f"{largest.scope}; {channel} channel")
     try:

@@ -231,7 +231,7 @@ def proved(of: Combination, channel: str) -> Row:
     if not promises_what_is_proved(of.of):
         return {"unproved": "the proof is not of all that this class promises"}
     try:
-        return _outcomes(of, proving.proof_of(of.protocol))
+        return _outcomes(of, proving.proof_of(of.protocol), channel)
     except Refused as error:
         return {"unproved": error.message}
     except BadInput:
@@ -246,8 +246,8 @@ def promises_what_is_proved(kind: type[ProtocolMachine]) -> bool:
     return same and all(base.invariants.get(name) is known for name, known in kind.invariants.items())
 
 
-def _outcomes(of: Combination, proof: proving.Proof) -> Row:
-    report = proving.prove(of.name, proof, attempts=1)
+def _outcomes(of: Combination, proof: proving.Proof, channel: str) -> Row:
+    report = proving.prove(of.name, proof, attempts=1, channel=channel)
     said: Row = {shown: report.outcome(shown) for shown in proof.shown}
     if all(outcome == "proved" for outcome in said.values()):
         return said

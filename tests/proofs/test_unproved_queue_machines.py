@@ -11,9 +11,10 @@ from test_proofs_of_queues import FAULTY, QUEUES, Idle
 
 import crownless as cr
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.variants.knobs import class_with_knobs, combinations
+from crownless.impl.variants.knobs import class_with_knobs, combination_named, combinations
 from crownless.proofs.induction import replay
 from crownless.proofs.induction.proving import STEPS, proof_of, prove
+from crownless.proofs.knobs.deciding import NOT_REFINED, proved
 from crownless.proofs.protocols.buffer import BUFFER
 
 #: Variants of the protocols of queues, what `prove` says of *safe* and *live*, and the channel of the search for a run.
@@ -84,3 +85,11 @@ def test_a_search_that_is_not_finished_says_so(crownless: Crownless, monkeypatch
     assert answer.code == 3
     assert "nothing is refuted, but not every run was tried: state limit of 20 reached" in answer.out
     assert "no run violates" not in answer.out
+
+
+def test_a_map_over_fifo_channels_does_not_call_refuted_what_a_faster_packet_refutes() -> None:
+    """[MF] footnote 4: right over FIFO channels, up to the bound, and over no others."""
+    of = combination_named(class_with_knobs("buffer"), "next may go: with none outstanding from another receiver")
+    said = {channel: proved(of, channel) for channel in ("fifo", "unordered")}
+    assert (said["fifo"]["safe"], said["unordered"]["safe"]) == ("not proved", "refuted")
+    assert {row["unproved"] for row in said.values()} == {NOT_REFINED}
