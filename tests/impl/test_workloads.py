@@ -163,6 +163,16 @@ def test_a_program_is_finished_when_every_process_has_done_all_its_statements() 
     assert deliver(short, position, "x", 0, 1) is None
 
 
+@given(st.tuples(*[st.integers(0, 2)] * 3), st.none() | st.integers(0, 2))
+def test_a_program_is_finished_exactly_if_every_process_but_a_crashed_one_is_at_its_end(
+    done: tuple[int, int, int], crashed: int | None
+) -> None:
+    three = program("P: send x to Q; send y to R\nQ: receive; send z to R\nR: receive; receive")
+    unfinished = [p for p, count in enumerate(done) if count < 2 and p != crashed]
+    assert three.finished(done, crashed) == (not unfinished)
+    assert [wait.split()[0] for wait in three.describe(done, crashed)] == ["PQR"[p] for p in unfinished]
+
+
 def test_a_plain_receive_takes_any_message_and_a_send_takes_none() -> None:
     two = program("P1: send x to P2\nP2: receive; send y to P1\nP3:")
     start = two.start()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -15,8 +15,11 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.workloads import Free
-from crownless.model_check.system.monitors import DeliveryMonitor, Observation
-from crownless.model_check.system.system import CRASHED, LocalStep, System
+from crownless.model_check.search.explorer import explore
+from crownless.model_check.search.reachable import reachable
+from crownless.model_check.system.monitors import DeliveryMonitor, Monitor, Observation
+from crownless.model_check.system.properties import Property
+from crownless.model_check.system.system import AGREED, CRASHED, LocalStep, System
 from crownless.spec import notation
 from crownless.spec.computation import Message
 
@@ -97,8 +100,10 @@ def test_the_programs_above_complete_in_each_order_of_arrival_in_some_or_in_none
 
 @given(st.data())
 @settings(derandomize=True)
-def test_a_delivery_is_owed_exactly_between_two_processes_that_have_not_crashed(data: st.DataObject) -> None:
-    """Whatever was submitted and delivered, in the free workload."""
+def test_deliveries_are_owed_exactly_between_processes_that_have_not_crashed_and_sends_by_them(
+    data: st.DataObject,
+) -> None:
+    """Whatever was submitted, sent and delivered, in the free workload."""
     n = data.draw(st.integers(2, 4))
     crash = data.draw(st.none() | st.integers(0, n - 1))
     system = System(Unordered(n), Free(n, 3, sends="multicast"), CHANNELS["unordered"], [DeliveryMonitor()], crash)
@@ -106,10 +111,10 @@ def test_a_delivery_is_owed_exactly_between_two_processes_that_have_not_crashed(
     handed = data.draw(st.sets(st.sampled_from(sorted({m for m, _ in copies})), max_size=4))
     delivered = data.draw(st.sets(st.sampled_from(copies), max_size=4))
     monitor_state: Any = system.initial_monitor_state()
+    sent = data.draw(st.sets(st.sampled_from(sorted(handed)))) if handed else set()
     for m in handed:
-        monitor_state = observed(
-            system, monitor_state, Observation("hand", m.sender, m), Observation("send", m.sender, m)
-        )
+        events = [Observation("hand", m.sender, m)] + [Observation("send", m.sender, m)] * (m in sent)
+        monitor_state = observed(system, monitor_state, *events)
     for m, q in delivered:
         if m in handed:
             monitor_state = observed(system, monitor_state, Observation("deliver", q, m))
@@ -119,6 +124,8 @@ def test_a_delivery_is_owed_exactly_between_two_processes_that_have_not_crashed(
         assert system.local_states(state)[crash] is CRASHED
     owed = {(m, q) for m, q in copies if m in handed and (m, q) not in delivered and crash not in (m.sender, q)}
     assert set(system.undelivered(monitor_state, state)) == owed
+    unsent = {m.name for m in handed - sent if m.sender != crash}
+    assert set(system.unsent(monitor_state, system.crashed(state))) == unsent
 
 
 def observed(system: System, monitor_state: Any, *observations: Observation) -> Any:
@@ -166,3 +173,72 @@ def test_what_survivors_send_each_other_is_owed_although_another_process_has_cra
         expected = {"delivers-all"} if process == "P2" else set()
         assert case.plain().broken.keys() & {"delivers-all"} == expected
         assert case.native().broken.keys() & {"delivers-all"} == expected
+
+
+def after(system: System, *actions: str) -> Any:
+    """The state after the first move of each of these names, one after the other."""
+    state = system.initial()
+    for name in actions:
+        state = next(target for step, target in system.moves(state) if step.action.name == name)
+    return state
+
+
+@pytest.mark.parametrize("process", [0, 1, 2])
+def test_each_packet_of_a_crashed_process_may_be_lost_and_no_other(process: int) -> None:
+    system = System(Unordered(3), Free(3, 5), CHANNELS["unordered"], [DeliveryMonitor()], process)
+    state = after(system, *["send"] * 5)
+    state = next(target for step, target in system.moves(state) if step.action.name == "crash")
+    lost = [step.action.packet for step, _ in system.moves(state) if step.action.name == "lose"]
+    assert set(lost) == {packet for packet in system.in_flight(state) if packet.source == process}
+    system = System(Unordered(2), Free(2, 3), CHANNELS["unordered"], [DeliveryMonitor()], 0)
+    ends = {len(reached.in_flight) for reached in reachable(system) if system.crashed(reached.state) == 0}
+    assert ends == {0, 1, 2, 3}
+
+
+class Agrees(Unordered):
+    """The survivors of a crash agree once; each may learn it in two ways."""
+
+    def initial(self, i: int) -> Any:
+        return "at first"
+
+    def agree(self, states: Mapping[int, Any], crashed: int) -> Any:
+        return "over" if set(states.values()) == {"at first"} else None
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        if packet.kind == AGREED:
+            return [Step("one way"), Step("another way")]
+        return super().on_packet(i, state, packet)
+
+
+def test_what_survivors_agree_reaches_each_of_them_in_each_way_before_anything_else() -> None:
+    system = System(Agrees(3), Free(3, 1), CHANNELS["unordered"], [DeliveryMonitor()], 0)
+    state = after(system, "crash", "agree")
+    learned = [target for step, target in system.moves(state)]
+    assert {step.action.name for step, _ in system.moves(state)} == {"receive agreed"}
+    both = {tuple(system.local_states(last)[1:]) for first in learned for _, last in system.moves(first)}
+    assert both == {(p, q) for p in ("one way", "another way") for q in ("one way", "another way")}
+
+
+# -- what one step violates --------------------------------------------------------------------------------------------
+
+
+class Breaks(Monitor):
+    """Any delivery breaks its properties."""
+
+    def __init__(self, *names: str) -> None:
+        self.watches = names
+
+    def initial(self) -> int:
+        return 0
+
+    def observe(self, monitor_state: int, code: Observation) -> tuple[int, tuple[str, ...]]:
+        return monitor_state, self.watches if code.kind == "deliver" else ()
+
+
+@given(st.lists(st.sets(st.sampled_from("abcd"), max_size=2), max_size=3))
+@settings(max_examples=20, derandomize=True)
+def test_a_step_violates_what_any_of_the_monitors_reports(properties: list[set[str]]) -> None:
+    monitors = [DeliveryMonitor(), *(Breaks(*sorted(names)) for names in properties)]
+    system = System(Unordered(2), Free(2, 1), CHANNELS["unordered"], monitors)
+    found = explore(system, [Property(name, "always", "") for name in "abcd"])
+    assert found.broken == dict.fromkeys(set().union(*properties), 2)

@@ -104,11 +104,9 @@ def test_commands_are_found_in_documents() -> None:
 QUICK = {
     "check": "rst -n 2 -m 1",
     "classify": "kuper-alice-bob-carol.jsonl",
-    "claims": "KU9",
     "count": "-n 2 -m 2",
     "explore": "rst -n 2 -m 1",
     "new": "mine.py",
-    "prove": "rst",
     "realize": "rst -n 2 -m 1",
     "show": "mf-fig8",
     "vectors": "-n 2 -m 1",
@@ -194,6 +192,19 @@ def test_every_link_leads_to_a_file_and_to_a_heading_in_it(document: str) -> Non
         assert file.exists(), target
         if anchor:
             assert anchor in anchors(file.read_text("utf-8")), target
+
+
+#: A file that the reader of CONTRIBUTING.md writes.
+WRITTEN_BY_READERS = {"impl/protocols/hub.py"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_path_of_the_project_that_a_document_names_exists(document: str) -> None:
+    folders = "|".join(path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != ".")
+    named = set(re.findall(rf"`((?:{folders})/[\w./-]+\.[a-z]+)`", text_of(document)))
+    assert {
+        path for path in named if not (ROOT / path).exists() and not path.startswith("build/")
+    } <= WRITTEN_BY_READERS
 
 
 # -- pictures and verdicts ---------------------------------------------------------------------------------------------
