@@ -108,7 +108,7 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> Iterable[str]:
             yield "the code of crownless or of the protocol has changed since"
         elif key != "statements":
             yield f"{key} {_rendered(before)}, not {_rendered(after)}"
-        elif then["program"] == now["program"]:
+        elif then.get("program") == now["program"]:
             yield f"program {now['program']} with other statements"
 
 
