@@ -24,7 +24,7 @@ from crownless.model_check.system.properties import (
 )
 from crownless.model_check.system.system import System
 from crownless.runtime.errors import BadInput, unknown_name
-from crownless.runtime.printable import in_brackets, printable_name, shown, some
+from crownless.runtime.printable import in_brackets, printable_name, shown
 from crownless.spec import library, notation
 from crownless.spec.clocks import Clock, clock_named
 from crownless.spec.enumeration import Sends, known_sends
@@ -260,12 +260,12 @@ def default_of(kind: type[ProtocolMachine], name: str, n: int, *, in_program: bo
     """The default of a parameter for n processes; raises `WrongMachine` if it gives no number."""
     known = parameters_of(kind)[name]
     default = known.in_programs if in_program and known.in_programs is not None else known.default
-    called = f"{kind.__name__}.parameters['{name}'], for {some(n, 'process')},"
-    with machine_errors(kind, called):
+    with machine_errors(kind, kind.__name__):
         value = default(n)
     each = value if isinstance(value, tuple) and known.per_process and len(value) == n else (value,)
     if any(type(one) is not int for one in each):
-        raise WrongMachine(f"{called} is {shown(value)} by default, not a number", hint="return one, such as 2")
+        problem = f"{kind.__name__}.parameters['{name}'] is {shown(value)} by default, not a number"
+        raise WrongMachine(problem, hint="return one, such as 2")
     return value
 
 

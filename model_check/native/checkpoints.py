@@ -7,15 +7,17 @@ meaning from the tables; of these only the list of computed entries is saved, in
 numbers everything as before.
 
 A checkpoint that is damaged, or of another version, code or request, is refused in a line. Otherwise it is trusted.
+A directory is locked by the search that saves to it, as long as its process lives: another search is refused.
 """
 
+import fcntl
 import os
 import re
 import shlex
 import time
 import zipfile
 from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -35,6 +37,7 @@ CHECKPOINT, PARTIAL = "checkpoint.npz", "checkpoint.partial"
 OURS = re.compile(r"(checkpoint|level|found|tables)(-[\w-]+)?\.(npz|npy|rows|partial)")
 
 START_OVER_HINT = "start anew with --checkpoint and another directory"
+NEW_DIRECTORY_HINT = "name a new directory, or an empty one"
 #: Seconds between two saves; and the divisor of the share of time that saving takes at most.
 SAVE_EVERY, SAVING_SHARE = 2.0, 25
 
@@ -129,14 +132,16 @@ class Checkpoint:
             self.directory.rmdir()
 
     def _load(self) -> tuple[SavedSearch, Mapping[str, Any]]:
+        where = f"--resume {self.directory}"
         header = header_in(self.directory, self._engine)
         differing = list(differences(header["request"], self._request))
         if differing:
             raise BadInput(
-                f"--resume {self.directory}: is of another check: {'; '.join(differing)}",
+                f"{where}: is of another check: {'; '.join(differing)}",
                 hint=f"request the same check as then, or {START_OVER_HINT}",
             )
-        return msgspec.convert(header["search"], SavedSearch), np.load(self.directory / CHECKPOINT)
+        with undamaged(where):
+            return msgspec.convert(header["search"], SavedSearch), np.load(self.directory / CHECKPOINT)
 
 
 @contextmanager
@@ -150,40 +155,84 @@ def checkpoint_in(
     every: float = SAVE_EVERY,
 ) -> Iterator[Checkpoint]:
     """A checkpoint in a writable directory. A search that saved nothing leaves nothing behind."""
-    option = "--resume" if resume else "--checkpoint"
+    where = f"{'--resume' if resume else '--checkpoint'} {directory}"
+    with ExitStack() as stack:
+        try:
+            if not resume:
+                _make(directory, where)
+            if directory.is_dir():
+                stack.enter_context(locked(directory, where))
+            if not resume:
+                _check_contents(directory, where)
+            checkpoint = Checkpoint(directory, request, engine, resume=resume, report=report, every=every)
+            (directory / PARTIAL).touch()
+            (directory / PARTIAL).unlink()
+        except OSError as error:
+            hint = "name a directory that can be written"
+            raise BadInput(f"{where}: cannot be written: {error.strerror}", hint=hint) from None
+        yield checkpoint
+        if not checkpoint.exists:
+            checkpoint.remove()
+
+
+@contextmanager
+def locked(directory: Path, where: str) -> Iterator[None]:
+    """Holds the lock of the directory; raises `BadInput` if another search does. It ends with the process at the
+    latest.
+    """
+    descriptor = os.open(directory, os.O_RDONLY)
     try:
-        if not resume:
-            _make(directory)
-        checkpoint = Checkpoint(directory, request, engine, resume=resume, report=report, every=every)
-        (directory / PARTIAL).touch()
-        (directory / PARTIAL).unlink()
-    except OSError as error:
-        hint = "name a directory that can be written"
-        raise BadInput(f"{option} {directory}: cannot be written: {error.strerror}", hint=hint) from None
-    yield checkpoint
-    if not checkpoint.exists:
-        checkpoint.remove()
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        hint = "wait until that search has ended, or name another directory"
+        raise BadInput(f"{where}: another search saves itself there", hint=hint) from None
+    except OSError:
+        pass  # a file system that locks no directories
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class _Header(msgspec.Struct):
+    """The header of a checkpoint of any version of this format."""
+
+    format: str
+    engine: str
+    request: dict[str, Any]
+    search: Any
+
+
+@contextmanager
+def undamaged(where: str) -> Iterator[None]:
+    """Within it a file whose contents are of another form than searches write is refused as damaged."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, zipfile.BadZipFile, msgspec.MsgspecError):
+        raise BadInput(f"{where}: {CHECKPOINT}: damaged", hint=START_OVER_HINT) from None
 
 
 def header_in(directory: Path, engine: str) -> dict[str, Any]:
     """The header of the checkpoint in a directory, which is undamaged, and of this version and engine."""
     where = f"--resume {directory}"
     path = directory / CHECKPOINT
-    try:
-        damaged(path)
+    with undamaged(where):
+        try:
+            damaged(path)
+        except FileNotFoundError:
+            hint = "start with --checkpoint; a check that came to its end, or was killed at once, leaves none"
+            raise BadInput(f"{where}: no checkpoint there", hint=hint) from None
         with np.load(path) as arrays:
-            header: dict[str, Any] = msgspec.json.decode(arrays["header"].tobytes())
-    except FileNotFoundError:
-        hint = "start with --checkpoint; a check that came to its end, or was killed at once, leaves none"
-        raise BadInput(f"{where}: no checkpoint there", hint=hint) from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        raise BadInput(f"{where}: {CHECKPOINT}: damaged", hint=START_OVER_HINT) from None
-    if header["format"] != FORMAT:
+            header = msgspec.json.decode(arrays["header"].tobytes(), type=_Header)
+    if header.format != FORMAT:
         raise BadInput(f"{where}: written by another version", hint=f"use that version, or {START_OVER_HINT}")
-    if header["engine"] != engine:
-        hint = "add --engine spark" if header["engine"] == "spark" else "leave out --engine spark"
+    if header.engine != engine:
+        hint = "add --engine spark" if header.engine == "spark" else "leave out --engine spark"
         raise BadInput(f"{where}: saved by another engine", hint=hint)
-    return header
+    return msgspec.structs.asdict(header)
 
 
 def damaged(path: Path) -> None:
@@ -200,16 +249,18 @@ def drop(directory: Path, but: Container[str] = ()) -> None:
             path.unlink(missing_ok=True)
 
 
-def _make(directory: Path) -> None:
-    """Makes the directory. One that exists may have the files of a search that was killed early, and no others."""
-    where = f"--checkpoint {directory}"
-    hint = "name a new directory, or an empty one"
+def _make(directory: Path, where: str) -> None:
+    """Makes the directory, unless it exists."""
     if directory.exists() and not directory.is_dir():
-        raise BadInput(f"{where}: not a directory", hint=hint)
+        raise BadInput(f"{where}: not a directory", hint=NEW_DIRECTORY_HINT)
     directory.mkdir(parents=True, exist_ok=True)
+
+
+def _check_contents(directory: Path, where: str) -> None:
+    """A directory for a new search may have the files of one that was killed early, and no others."""
     if (directory / CHECKPOINT).exists():
         go_on = f"go on with it by --resume {shlex.quote(str(directory))}, or name another directory"
         raise BadInput(f"{where}: holds a checkpoint already", hint=go_on)
     others = sorted(path.name for path in directory.iterdir() if not OURS.fullmatch(path.name))
     if others:
-        raise BadInput(f"{where}: holds other files, such as {others[0]}", hint=hint)
+        raise BadInput(f"{where}: holds other files, such as {others[0]}", hint=NEW_DIRECTORY_HINT)

@@ -22,7 +22,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY, collector_off
 
 from . import kernels
-from .checkpoints import START_OVER_HINT, Checkpoint, SavedSearch
+from .checkpoints import START_OVER_HINT, Checkpoint, SavedSearch, undamaged
 from .compiled import searching_time
 from .monitor_states import MAX_MONITORED, Unforeseen, monitor_states_for
 from .row_set import hashes_of
@@ -292,13 +292,16 @@ class LevelSearch:
         saved, arrays = self.checkpoint.saved
         self.checkpoint.saved = None
         self._prepare(plain=saved.plain_monitor_states, asymmetry=saved.asymmetry)
-        if not self._refill_tables(saved, arrays["log"]):
-            where = f"--resume {self.checkpoint.directory}"
+        where = f"--resume {self.checkpoint.directory}"
+        with undamaged(where):
+            log = arrays["log"]
+        if not self._refill_tables(saved, log):
             raise BadInput(f"{where}: the protocol's code is not what it was then", hint=START_OVER_HINT)
         self._keep_all(saved.keep)
         self.result, self.level = saved.result, saved.level
         self.seconds_before = self.result.seconds
-        self.restore_rows(saved.rows, arrays)
+        with undamaged(where):
+            self.restore_rows(saved.rows, arrays)
 
     def _refill_tables(self, saved: SavedSearch, log: Any) -> bool:
         """Fills the tables as they were filled then; returns whether they got the same sizes."""

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import crownless
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
@@ -33,8 +35,30 @@ def request_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, Any
     return {key: value for key, value in request.items() if key != "process_names"}
 
 
+class SavedRequest(msgspec.Struct):
+    """What `check_of` reads of a saved request."""
+
+    protocol: str
+    processes: int
+    messages: int
+    program: str | None
+    channel: str
+    sends: str | None
+    self_sends: bool
+    crash: str | None
+    parameters: dict[str, int | list[int]]
+    orders: list[str]
+    clocks: list[str]
+    reductions: list[str]
+    statements: str
+
+
 def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[Check, tuple[str, ...]]:
     """The check of a saved request (`request_of`), and its reductions; raises `BadInput`, beginning with `where`."""
+    try:
+        msgspec.convert(request, SavedRequest)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{where}: the saved request is damaged: {error}", hint="start the check anew") from None
     name = request["protocol"]
     if name not in PROTOCOLS:  # a saved file must not name code to run
         named = f"crownless check {shlex.quote(name)} {where}"
@@ -84,7 +108,7 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> Iterable[str]:
             yield "the code of crownless or of the protocol has changed since"
         elif key != "statements":
             yield f"{key} {_rendered(before)}, not {_rendered(after)}"
-        elif then["program"] == now["program"]:
+        elif then.get("program") == now["program"]:
             yield f"program {now['program']} with other statements"
 
 

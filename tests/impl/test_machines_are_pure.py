@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import pytest
 from in_order import all_renamings, bound
@@ -20,6 +21,8 @@ from crownless.impl.protocols.free_message import FreeMessage
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.reachable import reachable
+from crownless.model_check.system import message_names
+from crownless.model_check.system.message_names import Sample
 from crownless.model_check.system.values import key_of
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
@@ -110,6 +113,20 @@ def test_the_same_input_gives_the_same_outcome_also_at_another_machine(protocol:
     assert {query: answer(other, query) for query in reversed(every)} == answers
     assert {query: answer(one, query) for query in every} == answers
     assert vars(one) == facts
+
+
+@PROTOCOL
+def test_outcomes_do_not_depend_on_the_names_of_messages(protocol: str) -> None:
+    kind = PROTOCOLS[protocol]
+    machine = kind(bound(protocol, 3, 2)[0])
+    sample = Sample(in_order=kind.needs_channel != "unordered")
+    with patch.object(message_names, "FIRST_EXAMINED", 1 << 40), patch.object(message_names, "FIRST_REPEATED", 1 << 40):
+        for name, i, state, argument in queries_of(protocol):
+            if name in message_names.METHODS:
+                given = (i, state) if name == "internal" else (i, state, argument)
+                accepted = name != "on_packet" or machine.deliverable(*given)  # type: ignore[call-arg, arg-type]
+                method = getattr(machine, name if accepted else "deliverable")
+                sample.compare(name, method, given, method(*given))
 
 
 # -- symmetry, which the native engine compares where it relies on it (`test_declared_symmetry.py`) --------------------

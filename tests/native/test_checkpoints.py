@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from command_line_runner import Crownless
 from native_engine_setup import question, reported
@@ -20,7 +22,7 @@ from native_engine_setup import question, reported
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, ResolvedCheck, load_program
 from crownless.model_check.check.suite import rows
-from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in, header_in
+from crownless.model_check.native.checkpoints import CHECKPOINT, FORMAT, Checkpoint, checkpoint_in, header_in, locked
 from crownless.model_check.native.saved_requests import check_of, request_of
 from crownless.model_check.search.engines import admitted
 from crownless.runtime import ending
@@ -355,3 +357,61 @@ def test_a_search_that_cannot_save_goes_on(tmp_path: Path) -> None:
     why = "No space left on device; the search goes on without saving, and what was saved before stays"
     assert reports == [f"cannot save to {tmp_path}: {why}"]
     assert header_in(tmp_path, "native")["search"]["level"] == 1
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_second_search_in_the_same_directory_is_refused(saved: Path, tmp_path: Path, *, resume: bool) -> None:
+    directory = saved if resume else tmp_path / "new"
+    with locked(saved, "") if resume else checkpoint_in(directory, {}, resume=False):
+        for option in ("--checkpoint", "--resume"):
+            where = re.escape(f"{option} {directory}: another search saves itself there; wait until")
+            with pytest.raises(BadInput, match=where), checkpoint_in(directory, {}, resume=option == "--resume"):
+                pass
+    assert resume == directory.exists()
+
+
+def test_the_lock_of_a_killed_search_is_gone(saved: Path, crownless: Crownless) -> None:
+    code = "import sys, time; from pathlib import Path; from crownless.model_check.native.checkpoints import locked\n"
+    code += "with locked(Path(sys.argv[1]), ''): print(flush=True); time.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", code, str(saved)], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        busy = crownless("check", "--resume", saved)
+        assert (busy.code, "another search saves itself there" in busy.err) == (2, True)
+        other.kill()
+    assert crownless("check", "--resume", saved).code == 0
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"", b"[]", b"{", b"\xff", b"3", b'{"format": 1}', b'{"format": "x"}',
+        *[json.dumps({"format": FORMAT, "engine": "native", "request": request, "search": search}).encode()
+          for request, search in (({}, {}), ([], {}), ({"protocol": 1}, None), ({"protocol": "rst"}, []))],
+    ],
+)  # fmt: skip
+def test_a_whole_archive_with_a_malformed_header_is_refused(saved: Path, crownless: Crownless, header: bytes) -> None:
+    with np.load(saved / CHECKPOINT) as arrays:
+        others = {name: arrays[name] for name in arrays.files if name != "header"}
+    np.savez(saved / CHECKPOINT, **others, header=np.frombuffer(header, np.uint8))
+    for command in (["check", "--resume", saved], ["check", "rst", "-m", "3", "--resume", saved]):
+        code, out, err = crownless(*command)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith(f"crownless: --resume {saved}: ")
+
+
+@pytest.mark.parametrize("changed", ["search", "arrays"])
+def test_a_header_without_what_a_search_saves_is_refused(saved: Path, crownless: Crownless, changed: str) -> None:
+    with np.load(saved / CHECKPOINT) as arrays:
+        kept = {name: arrays[name] for name in arrays.files}
+    if changed == "search":
+        header = json.loads(kept["header"].tobytes())
+        kept["header"] = np.frombuffer(json.dumps({**header, "search": {"level": "x"}}).encode(), np.uint8)
+    else:
+        kept = {"header": kept["header"]}
+    np.savez(saved / CHECKPOINT, **kept)
+    code, out, err = crownless("check", "--resume", saved)
+    expected = (
+        f"crownless: --resume {saved}: {CHECKPOINT}: damaged; start anew with --checkpoint and another directory\n"
+    )
+    assert (code, out, err) == (2, "", expected)

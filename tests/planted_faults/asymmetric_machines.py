@@ -13,7 +13,6 @@ from overrides import restamped
 
 from crownless.impl.protocol import AppEvent, ProtocolMachine, Step, delivered
 from crownless.impl.protocols.buffer import Buffer
-from crownless.impl.protocols.free_message import FreeMessage
 from crownless.impl.protocols.isis import Isis
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.ses import Ses
@@ -44,12 +43,15 @@ def accepts(*_: Any) -> bool:
 
 
 def again(step: Step) -> list[AppEvent]:
-    return [delivered(FreeMessage(event.message.sender, event.message.receivers, 1)) for event in step.events]
+    return [delivered(event.message) for event in step.events for _ in range(2)]
 
 
 LastAcceptsAll = at(-1, Rst, "deliverable", accepts)
 ThirdMessageOfTheSecond = variant(
-    Rst, deliverable=lambda self, i, s, packet: packet.message.name == "2→1#3" or Rst.deliverable(self, i, s, packet)
+    Rst,
+    deliverable=lambda self, i, s, packet: (
+        (packet.source, i, packet.stamp[1][0]) == (1, 0, 2) or Rst.deliverable(self, i, s, packet)
+    ),
 )
 
 #: Every machine of this file, by the way in which it treats processes differently; at 3 processes, and with so many
@@ -62,7 +64,7 @@ ASYMMETRIC: dict[str, tuple[type[ProtocolMachine], int]] = {
         steps_at(2, Rst, "send", lambda self, steps: restamped(steps, lambda packet: self.initial(0).sent)),
         3,
     ),
-    "the-second-delivers-the-first-message-again": (
+    "the-second-delivers-twice": (
         steps_at(1, Rst, "on_packet", lambda self, steps: [step._replace(events=again(step)) for step in steps]),
         3,
     ),
