@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from doc_pages import PLUGIN
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 from relays import Numbers, Relay
 
@@ -34,6 +34,8 @@ QUICK = settings(
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
+#: The same without shrinking.
+FEW = settings(QUICK, max_examples=10, phases=[Phase.generate])
 
 
 class Drops(Relay):
@@ -205,14 +207,14 @@ class SilentProtocol(Unordered):
 )
 def test_a_test_that_decides_nothing_does_not_pass(subject: Any, said: str) -> None:
     machine = stateful(subject, order="fifo", delivers_all=False, walks=20, messages=3)
-    machine.TestCase.settings = settings(QUICK, max_examples=10)
+    machine.TestCase.settings = FEW
     with pytest.raises(Undecided, match=said):
         machine.TestCase("runTest").runTest()
 
 
 def test_a_message_that_waits_for_a_timer_is_not_reported_as_never_delivered() -> None:
     with pytest.raises(Undecided, match="a timer is pending"):
-        run_state_machine_as_test(stateful(Sleepy, order="fifo"), settings=settings(QUICK, max_examples=10))
+        run_state_machine_as_test(stateful(Sleepy, order="fifo", processes=(2, 2)), settings=FEW)
 
 
 def test_a_protocol_is_held_to_what_it_promises_over_the_channel_it_needs() -> None:

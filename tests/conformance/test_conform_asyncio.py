@@ -95,7 +95,8 @@ class DueAtOnce(Relay):
         asyncio.create_task(self.handle(packet))  # noqa: RUF006
 
     async def handle(self, packet: str) -> None:
-        asyncio.get_running_loop().call_later(0, self.deliver, packet)
+        later = asyncio.get_running_loop().call_later
+        later(0, later, 0, later, 0, self.deliver, packet)
 
 
 class EndsItsTimer(Relay):
