@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -242,3 +242,28 @@ def test_a_step_violates_what_any_of_the_monitors_reports(properties: list[set[s
     system = System(Unordered(2), Free(2, 1), CHANNELS["unordered"], monitors)
     found = explore(system, [Property(name, "always", "") for name in "abcd"])
     assert found.broken == dict.fromkeys(set().union(*properties), 2)
+
+
+EVENTS = st.lists(st.tuples(st.sampled_from(["send", "deliver"]), st.integers(0, 1)), max_size=4)
+
+
+@given(EVENTS)
+@settings(max_examples=60, derandomize=True)
+def test_of_one_step_the_same_deliveries_are_reported_as_of_its_events_one_by_one(
+    events: list[tuple[Any, int]],
+) -> None:
+    """A step that submits a message to its sender and another process, and has these events."""
+    m = Message("m", 0, (0, 1))
+    step = [Observation("hand", 0, m), *(Observation(kind, process, m) for kind, process in events)]
+    monitor = DeliveryMonitor(sends_before_delivery=True)
+    assert reported_of(monitor, monitor.encode_all(step)) == reported_of(monitor, map(monitor.encode, step))
+
+
+def reported_of(monitor: DeliveryMonitor, codes: Iterable[Any]) -> tuple[Any, set[str]]:
+    """The monitor state after these codes, and the properties violated on the way."""
+    monitor_state: Any = monitor.initial()
+    broken: set[str] = set()
+    for code in codes:
+        monitor_state, names = monitor.observe(monitor_state, code)
+        broken |= {*names}
+    return monitor_state, broken
