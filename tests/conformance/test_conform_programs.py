@@ -327,7 +327,7 @@ FAILING = {
     "speaks before init": ("say('node ready')", "speaks-unasked|not-understood", "says 'node ready'", 1),
     "answers twice": ("def ok(): write('ok\\nok\\n')", "speaks-unasked", "that is no part of an answer", 1),
     "sends what it has not queued": (
-        "def on_packet(source, body): say('sent', f'{me + 1}-{source + 1}.1'); deliver(body)",
+        "def on_packet(source, body): say('sent', '2-1.2' if me else '1-2.1'); deliver(body)",
         "delivers-once",
         "",
         2,

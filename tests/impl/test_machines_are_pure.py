@@ -124,7 +124,7 @@ def test_outcomes_do_not_depend_on_the_names_of_messages(protocol: str) -> None:
         for name, i, state, argument in queries_of(protocol):
             if name in message_names.METHODS:
                 given = (i, state) if name == "internal" else (i, state, argument)
-                accepted = name != "on_packet" or machine.deliverable(*given)  # type: ignore[call-arg, arg-type]
+                accepted = name != "on_packet" or machine.deliverable(*given)
                 method = getattr(machine, name if accepted else "deliverable")
                 sample.compare(name, method, given, method(*given))
 
