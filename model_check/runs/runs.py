@@ -5,7 +5,7 @@ acknowledgements, a message that waits) is visible. Application events are writt
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from crownless.impl.protocol import Packet
@@ -238,6 +238,12 @@ class Run(Drawn):
         yield self.diagram("", highlight)
 
 
+def _in_any_round(action: ShownAction) -> ShownAction:
+    """The action of a loop, without numbers of packets: in each round it takes and transmits others."""
+    packet = None if action.packet is None else replace(action.packet, number=0, alike=0)
+    return replace(action, packet=packet, transmits=tuple(replace(one, number=0, alike=0) for one in action.transmits))
+
+
 def wrong_event(run: Run) -> str:
     """The first event of a run that violates `delivers-once`, in words; empty if there is none."""
     addressed = {action.message: (action.process, action.to) for action in run.actions if action.action == "send"}
@@ -325,5 +331,5 @@ def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None,
         )
     at_end = () if end is None else system.local_states(end)
     at_start = system.local_states(system.initial()) if system.machine.shows_variables else ()
-    run, again = tuple(actions[: len(steps)]), tuple(actions[len(steps) :])
+    run, again = tuple(actions[: len(steps)]), tuple(map(_in_any_round, actions[len(steps) :]))
     return Run(processes, run, names, at_end, at_start, loop=again)
