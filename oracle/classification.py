@@ -54,6 +54,8 @@ class NamedComputation(Drawn):
     perhaps_received: tuple[tuple[str, str], ...] = ()
     #: For a run of a complete log, how it delivers its messages.
     delivery: Delivery | None = None
+    #: For each event of a log its line.
+    event_lines: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         where = ", ".join(part for part in (self.file, self.run) if part)
@@ -90,6 +92,14 @@ class NamedComputation(Drawn):
     def unicasts(self) -> bool:
         """True if each message has one receiver."""
         return all(len(message.receivers) == 1 for message in self.computation.messages)
+
+    @property
+    def recorded_order(self) -> Sequence[int]:
+        """All events in the order of the log's lines, as far as happened-before allows it; without a log, in any order
+        that it allows.
+        """
+        c = self.computation
+        return c.linearization_by(self.event_lines) if self.event_lines else c.linearization
 
     @property
     def by_process(self) -> tuple[ProcessSummary, ...] | None:

@@ -54,6 +54,8 @@ class LoggedRun:
     from_one: bool = False
     #: All indices are higher than the number of events.
     like_time_stamps: bool = False
+    #: For each event of the computation its line in the log.
+    event_lines: tuple[int, ...] = ()
 
 
 def read_log(lines: Iterable[str], file: str | None = None, processes: Sequence[str] = ()) -> Iterator[LoggedRun]:
@@ -115,7 +117,8 @@ def logged_run(
     except Cyclic as problem:
         raise _cyclic_run(run, problem, certain.lines) from None
     perhaps, like_time_stamps = certain.perhaps_received, min(row.index for row in rows) > len(rows)
-    return LoggedRun(run, computation, certain.holes, perhaps, counts_from_one(rows), like_time_stamps)
+    event_lines = tuple(row.line for line in certain.lines.values() for row in line)
+    return LoggedRun(run, computation, certain.holes, perhaps, counts_from_one(rows), like_time_stamps, event_lines)
 
 
 class CertainRows(NamedTuple):

@@ -73,7 +73,6 @@ class StateSpace:
         self._unpromised = unpromised
         #: False for nodes and computations: there is no protocol class to check.
         self.is_of_a_protocol = names is None and type(check.machine).shows_variables
-        self.is_of_a_computation = names is not None
         self.names = names or Names(check.workload.processes, {}, check.workload.scope)
         self.system: System = check.system()
         shown = (DELIVERS_ALL.name, *([] if names else [NEVER_BLOCKS.name]))
