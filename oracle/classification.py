@@ -25,7 +25,7 @@ from crownless.spec.delivery_disorder import ProcessSummary, summaries
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.drawn import Drawn
-from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest_of
+from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, earned, strongest_of
 
 if TYPE_CHECKING:
     from crownless.oracle.log_orders.complete import Delivery
@@ -245,7 +245,7 @@ class Classification(Drawn, Mapping[str, Verdict]):
             "notes": list(self.subject.notes),
             "holes": [{"process": hole.process, "text": hole.text} for hole in self.subject.holes],
             "orders": {verdict.order: verdict.json() for verdict in self.verdicts},
-            "unknown": {verdict.order: verdict.unknown for verdict in self.verdicts if verdict.unknown is not None},
+            "unknown": {one.order: one.unknown for one in self.verdicts if one.outcome == "unknown"},
             "strongest": self.strongest,
             "crowns": self.crowns(),
             "by_process": None if by_process is None else [one.json() for one in by_process],
@@ -268,7 +268,7 @@ class ClassifiedRuns(Sized):
         return self.classification(number)[order].outcome
 
     def counts(self, order: str, /) -> Mapping[str, int]:
-        """How many keep the order, violate it, or leave it unknown, by the name of the outcome."""
+        """How many have each outcome of the order, by its name."""
         return Counter(self.outcome(number, order) for number in range(len(self)))
 
     def first_broken(self, order: str, /) -> int | None:
@@ -305,7 +305,7 @@ def verdicts(subject: NamedComputation, orders: Iterable[str], reading: Unreceiv
             verdict = decide(c, order, reading)
         if verdict.kept and subject.holes:
             verdict = hidden(order, subject.holes)
-        yield weakened(verdict, subject.uncertain, c, reading)
+        yield earned(weakened(verdict, subject.uncertain, c, reading), len(c.messages))
 
 
 def classified(

@@ -20,7 +20,7 @@ from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, TwoEvents, Un
 from crownless.oracle.logs.rows import conflicts, read_row
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import some
-from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
+from crownless.spec.orders import UnreceivedPolicy, Verdict, decide, earned
 from crownless.spec.witnesses import Overtaking
 
 from .monitor import COLUMN, KEPT
@@ -250,12 +250,15 @@ class RunMonitor:
         if broken is not None:
             return broken
         if holes and order == "asynchronous":
-            return hidden(order, holes)
+            return earned(hidden(order, holes), self.sent)
         if holes:
             return not_decided(order, f"{first_hole(holes)}; behind holes no event is judged block by block")
         if outcome == KEPT:
-            return Verdict(order, kept=True)
+            return earned(Verdict(order, kept=True), self.sent)
         if len(self.processes) > LINES_UP_TO:
             return not_decided(order, f"a run of more than {LINES_UP_TO:,} processes is not judged block by block")
-        held = f"more than {some(self.monitor.hold_up_to, 'event')} would have to be held"
-        return not_decided(order, "other orders do not settle it" if order == "n-n" else held)
+        if order == "n-n":
+            return not_decided(order, "other orders do not settle it")
+        if order in self.given_up:
+            return not_decided(order, f"more than {some(self.monitor.hold_up_to, 'event')} would have to be held")
+        return not_decided(order, "no step of the monitor decided it")

@@ -17,7 +17,7 @@ import pyarrow.dataset as ds
 
 from crownless.oracle.classification import ClassifiedRuns
 from crownless.oracle.log_orders.classified import ClassifiedLog, decided
-from crownless.oracle.log_orders.monitor import BROKEN, KEPT, Monitor
+from crownless.oracle.log_orders.monitor import BROKEN, KEPT, NOTHING, OUTCOMES, UNDECIDED, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.formats import BY_ROW
@@ -26,7 +26,7 @@ from crownless.oracle.logs.named_rows import NamedRows
 from crownless.oracle.logs.quarantine import RunResult, judge_run
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import as_json
-from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
+from crownless.spec.orders import NO_MESSAGE, ORDERS, UnreceivedPolicy, Verdict, order_named
 
 from .sources import UNKNOWN_RUN
 
@@ -46,7 +46,8 @@ Record = dict[str, Any]
 #: True: of all runs that break an order.
 Witnesses = bool | Literal["first"]
 
-_VERDICTS = {KEPT: "kept", BROKEN: "broken"}
+#: The decided outcomes, with the reason that a record gives.
+_VERDICTS = {KEPT: ("kept", None), BROKEN: ("broken", None), NOTHING: ("nothing", NO_MESSAGE)}
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,9 @@ def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
         lines = [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
         by_spec = judge_run(name, lines, query.orders, query.reading)
         for known, one in zip(found[run].tolist(), by_spec.verdicts, strict=True):
-            both = f"{_VERDICTS.get(known)} by the monitor, {one.outcome} by the spec"
-            assert _VERDICTS.get(known) in (None, one.outcome), f"run {name}, {one.order}: {both}"
+            by_monitor = OUTCOMES[known]
+            both = f"{by_monitor} by the monitor, {one.outcome} by the spec"
+            assert known == UNDECIDED or by_monitor == one.outcome, f"run {name}, {one.order}: {both}"
         if name != UNKNOWN_RUN:
             records += verdict_records(name, by_spec.verdicts, witnesses=bool(query.witnesses))
         records += data_quality_records(name, by_spec)
@@ -144,12 +146,13 @@ def _verdicts_by_monitor(
         broken = some[(shown[some] == BROKEN).any(axis=1)]
         made = {(run, order): text for run, order, text in by_shape.of(broken, shown[broken], query.orders)}
         for k, order in enumerate(query.orders):
-            for outcome, verdict in _VERDICTS.items():
+            for outcome, (verdict, because) in _VERDICTS.items():
                 which = some[outcomes[some, k] == outcome]
                 texts = [made.get((run, order)) for run in which.tolist()] if made else [None] * len(which)
                 same = {"record_type": VERDICT, "order": order, "verdict": verdict}
                 columns = {name: pa.repeat(value, len(which)) for name, value in same.items()}
                 columns |= {"run": names.take(which), "witness": pa.array(texts, pa.string())}
+                columns |= {} if because is None else {"because": pa.repeat(because, len(which))}
                 nulls = {field.name: pa.nulls(len(which), field.type) for field in _schema()}
                 if len(which):
                     yield pa.RecordBatch.from_pydict({**nulls, **columns}, schema=_schema())
