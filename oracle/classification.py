@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, weakened
@@ -55,7 +55,7 @@ class NamedComputation(Drawn):
     #: For a run of a complete log, how it delivers its messages.
     delivery: Delivery | None = None
     #: For each event of a log its line.
-    event_lines: tuple[int, ...] = ()
+    event_lines: tuple[int, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         where = ", ".join(part for part in (self.file, self.run) if part)
@@ -305,7 +305,7 @@ def verdicts(subject: NamedComputation, orders: Iterable[str], reading: Unreceiv
             verdict = decide(c, order, reading)
         if verdict.kept and subject.holes:
             verdict = hidden(order, subject.holes)
-        yield earned(weakened(verdict, subject.uncertain, c, reading), len(c.messages))
+        yield earned(weakened(verdict, subject.uncertain, c, reading), subject.messages)
 
 
 def classified(

@@ -26,7 +26,7 @@ to end where the log ends: a message not delivered there counts as not received.
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ class LoggedRun:
     #: All indices are higher than the number of events.
     like_time_stamps: bool = False
     #: For each event of the computation its line in the log.
-    event_lines: tuple[int, ...] = ()
+    event_lines: tuple[int, ...] = field(default=(), compare=False)
 
 
 def read_log(lines: Iterable[str], file: str | None = None, processes: Sequence[str] = ()) -> Iterator[LoggedRun]:

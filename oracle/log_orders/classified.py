@@ -120,9 +120,9 @@ class ClassifiedLog(ClassifiedRuns):
             part = decided(rows, certain.rows, self.file, self.orders, self.reading, self.numbering, processes)
             if part.is_regular[0]:
                 self.with_holes[number] = part, certain
-                found = part.outcomes[0]
-                is_certain = (found == BROKEN) | np.array([order == "asynchronous" for order in self.orders])
-                self.outcomes[number] = np.where(is_certain, found, UNDECIDED)
+                self.outcomes[number] = np.where(part.outcomes[0] == BROKEN, BROKEN, UNDECIDED)
+                is_asynchronous = np.array([order == "asynchronous" for order in self.orders])
+                self.outcomes[number, is_asynchronous] = KEPT if certain.messages else NOTHING
                 return
         found = self._decided_by_spec(number)
         of = {outcome: number for number, outcome in OUTCOMES.items()}
@@ -156,7 +156,7 @@ class ClassifiedLog(ClassifiedRuns):
             notes=(*found.subject.notes, *[NO_INDEX] * certain.like_time_stamps),
         )  # fmt: skip
         verdicts = (
-            one if one.witness is not None else earned(hidden(one.order, certain.holes), found.subject.messages)
+            one if one.witness is not None else earned(hidden(one.order, certain.holes), certain.messages)
             for one in found.verdicts
         )
         return replace(found, subject=subject, verdicts=tuple(verdicts))

@@ -24,10 +24,12 @@ from crownless.oracle.logs.formats import BY_ROW
 from crownless.oracle.logs.layout import Numbers
 from crownless.oracle.logs.named_rows import NamedRows
 from crownless.oracle.logs.quarantine import RunResult, judge_run
+from crownless.oracle.logs.rows import process_of
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import as_json
 from crownless.spec.orders import NO_MESSAGE, ORDERS, UnreceivedPolicy, Verdict, order_named
 
+from .blocks import OF_ANY_RUN
 from .sources import UNKNOWN_RUN
 
 #: All records of a log are one table; `record_type` says what a row reports. In files each type has a folder.
@@ -111,14 +113,17 @@ def _schema() -> pa.Schema:
 
 def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
     """The records of these runs, and the number of their rows that were judged."""
-    log = decided(rows, rows.numbers(), "", query.orders, query.reading, BY_ROW)
+    log, torn = decided(rows, rows.numbers(), "", query.orders, query.reading, BY_ROW), of_any_run(rows)
+    if torn:
+        log.is_regular[:], log.outcomes[:] = False, UNDECIDED
     found, left = log.outcomes, ~log.by_monitor
     judged = int(np.diff(rows.first)[~left].sum())
     records: list[Record] = []
     for run in np.flatnonzero(left).tolist():
         name = rows.named["run"].names[run].as_py()
-        lines = [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
-        by_spec = judge_run(name, lines, query.orders, query.reading)
+        if name == OF_ANY_RUN:
+            continue
+        by_spec = judge_run(name, lines_of(rows, run), query.orders, query.reading, torn=torn)
         for known, one in zip(found[run].tolist(), by_spec.verdicts, strict=True):
             by_monitor = OUTCOMES[known]
             both = f"{by_monitor} by the monitor, {one.outcome} by the spec"
@@ -129,6 +134,17 @@ def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
         judged += by_spec.judged
     yield batch_of([*records, record(JUDGED, None, rows=judged)])
     yield from _verdicts_by_monitor(rows, log.monitor, np.flatnonzero(~left), found, query)
+
+
+def lines_of(rows: NamedRows, run: int) -> list[str]:
+    """The rows of the run of that number as lines of JSON."""
+    return [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
+
+
+def of_any_run(rows: NamedRows) -> set[str | None]:
+    """The processes of the rows that name no run, None for an unknown one: any run may lack them."""
+    names = rows.named["run"].names.to_pylist()
+    return {process_of(line) for run, name in enumerate(names) if name == OF_ANY_RUN for line in lines_of(rows, run)}
 
 
 def _verdicts_by_monitor(

@@ -76,7 +76,7 @@ def classify_on_spark(options: "ClassifyOptions") -> int:
                 judged = LogResult(judged.count, spark.read.schema(judged.records.schema).parquet(out))
             facts = _facts(dataset, judged, query, options.log.notes)
             if not options.one_run and (unnamed := judged.quarantine.where("run IS NULL").count()):
-                of_any = f"{some(unnamed, 'row')} in quarantine: of no known run; a run that lacks one may be kept here"
+                of_any = f"{some(unnamed, 'row')} skipped without a run: any run may lack them: no order is surely kept"
                 facts["notes"].append(of_any)
             if out is None:
                 judged.records.unpersist()
