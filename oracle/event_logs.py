@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 from crownless.oracle.logs.lost_events import Hole, gap, missing_send, quarantined_rows
 from crownless.oracle.logs.reasons import Reason, reason_of
 from crownless.oracle.logs.rows import Row, by_run, conflicts, refuse, row_of, rows_of_lines
+from crownless.runtime.ending import looked_at
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Cyclic, Event, Message
 
@@ -172,7 +173,7 @@ def lines_of_processes(rows: list[Row], processes: Iterable[str] = ()) -> dict[s
     """The events of each process that the rows name, and of `processes`, in natural order, by index."""
     names = {name for row in rows for name in (row.process, *row.peers)} | {*processes}
     lines: dict[str, list[Row]] = {name: [] for name in sorted(names, key=natural)}
-    for row in sorted(rows, key=lambda row: row.index):
+    for row in looked_at(sorted(rows, key=lambda row: row.index)):
         lines[row.process].append(row)
     return lines
 
@@ -187,7 +188,7 @@ def rows_and_gaps(lines: Mapping[str, list[Row]]) -> Iterator[tuple[Row, Hole | 
     first = 1 if counts_from_one(row for line in lines.values() for row in line) else 0
     for process, line in lines.items():
         expected = first
-        for row in line:
+        for row in looked_at(line):
             yield row, gap(process, expected, row.index - 1) if row.index > expected else None
             expected = row.index + 1
 

@@ -19,6 +19,7 @@ from crownless.oracle.event_logs import lines_of_processes, rows_and_gaps
 from crownless.oracle.logs import reasons
 from crownless.oracle.logs.converted import NOT_COMPLETE, ConvertedLog
 from crownless.oracle.logs.rows import Row, all_conflicts, by_run, refuse
+from crownless.runtime.ending import looked_at
 from crownless.runtime.errors import BadInput
 
 #: The properties that are decided for a run of a complete log.
@@ -132,7 +133,7 @@ def complete(
                 continue
             found.append(violation(DELIVERS_ONCE.name, reason, several[0].process, [*about, *several]))
         delivered = {(row.process, row.message) for row in rows if row.kind == "deliver" and id(row) not in left_out}
-        for row in rows:
+        for row in looked_at(rows):
             for receiver in row.peers if row.kind == "send" else ():
                 if (receiver, row.message) not in delivered and not {receiver, None} & {*lacks}:
                     reason = reasons.NeverDelivered(row.process, row.message, receiver)
@@ -163,10 +164,10 @@ def _not_once(rows: list[Row]) -> Iterator[tuple[reasons.Reason, list[Row], list
     """The violations of `delivers-once`: the reason, the deliveries left out, and further rows that show it."""
     sends = {row.message: row for row in rows if row.kind == "send"}
     delivers: dict[tuple[str, str], list[Row]] = {}
-    for row in sorted(rows, key=lambda row: row.index):
+    for row in looked_at(sorted(rows, key=lambda row: row.index)):
         if row.kind == "deliver":
             delivers.setdefault((row.process, row.message), []).append(row)
-    for (process, message), several in delivers.items():
+    for (process, message), several in looked_at(delivers.items()):
         send = sends.get(message)
         if send is None:
             yield reasons.NeverSent(process, message), several, []

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, Unordered, all_but, copies_left_out
+from crownless.runtime.ending import looked_at
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 
@@ -78,7 +79,7 @@ class ConvertedLog:
         """
         seen: dict[tuple[str, str, str], Row] = {}
         delivered: dict[str, dict[str, None]] = {}
-        for row in rows:
+        for row in looked_at(rows):
             earlier = seen.setdefault((row.process, row.kind, row.message), row)
             if row.kind == "deliver":
                 delivered.setdefault(row.message, {})[row.process] = None
@@ -87,7 +88,7 @@ class ConvertedLog:
                 raise BadInput(does, hint=hint, line=row.line if by == "line" else None)
         self._doubt_receivers(run, rows, delivered, topics or {})
         to_nobody: list[Row] = []
-        for row in rows:
+        for row in looked_at(rows):
             if row.kind == "send" and not row.peers:
                 peers = tuple(delivered.get(row.message, ()))
                 to_nobody += [] if peers else [row]
@@ -109,13 +110,13 @@ class ConvertedLog:
         #: The processes that deliver messages of a topic or sender, and those that deliver their own.
         subscribers: dict[str, dict[str, None]] = {}
         own: set[tuple[str, str]] = set()
-        for send in sends:
+        for send in looked_at(sends):
             names = delivered.get(send.message, ())
             group = _group(send, topics)
             subscribers.setdefault(group, {}).update(dict.fromkeys(names))
             own |= {(group, send.process)} if send.process in names else set()
         missed: list[tuple[str, str, str]] = []
-        for send in sends:
+        for send in looked_at(sends):
             group = _group(send, topics)
             others = subscribers[group].keys() - {*delivered.get(send.message, ())}
             others -= set() if (group, send.process) in own else {send.process}
