@@ -253,6 +253,24 @@ def test_a_small_log(name: str) -> None:
         assert verdict == known[order] or (small.holes and verdict == "unknown") or order == "n-n"
 
 
+@pytest.mark.parametrize("torn", ['{"process": "P2", "index"', '{"index": 9, "process": "P2", "run": 0.5}'])
+def test_a_row_that_names_no_run_leaves_every_run_of_every_task_unknown(torn: str) -> None:
+    """As `classify --skip-bad` has it: a message that no row receives may be received in the torn one."""
+    runs = {f"r{k}": [{**json.loads(line), "run": f"r{k}"} for line in log("P1: x>P2 y>P2", "P2: y")] for k in range(9)}
+    lines = [json.dumps(row) for rows in runs.values() for row in rows]
+    found = verdicts_in(records_of_tasks(lines, "lost"))
+    assert {found[run, "fifo"][0] for run in runs} == {"broken"}
+    records = records_of_tasks([*lines, torn], "lost", at_once=10)
+    found = verdicts_in(records)
+    for run, rows in runs.items():
+        known = judge_run(run, [*map(json.dumps, rows), torn], tuple(ORDERS)).verdicts
+        assert {order: found[run, order][0] for order in ORDERS} == {one.order: one.outcome for one in known}
+        assert found[run, "fifo"][0] == "unknown"
+    assert [row for row, _ in unusable(records)] == [torn]
+    judged = sum(row["rows"] for row in records if row["record_type"] == "judged")
+    assert judged == len(lines)
+
+
 @pytest.mark.parametrize("name", [name for name, small in SMALL.items() if small.reasons])
 def test_an_unusable_row_is_refused_by_classify_with_the_same_reason(name: str) -> None:
     with pytest.raises(BadInput) as refused:
