@@ -3,7 +3,8 @@
 A run's bucket is a hash of its name; runs that share a bucket are distinguished by name. A block holds one bucket's
 rows from one stretch of the log, as indices into the few names that occur there (an Arrow stream with minimal
 dictionaries). So Spark moves thousands of large rows instead of millions of small ones, and a task holds one bucket at
-a time.
+a time. A row that names no run may be of any: besides its own bucket, each bucket gets a copy of one such row of each
+process.
 """
 
 import zlib
