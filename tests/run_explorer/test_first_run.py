@@ -31,7 +31,7 @@ from crownless.spec.orders import ORDERS, WITH_TOTAL
 __all__ = ["one_browser"]
 
 #: Of the log of two pairs: sender and receiver; and by place of a delivery the message, the first two swapped.
-PAIRS, SWAPPED = ("AB", "CD"), list(enumerate((1, 0, *range(2, 9))))
+PAIRS, SWAPPED = (("A", "B"), ("C", "D")), list(enumerate((1, 0, *range(2, 9))))
 
 
 @pytest.mark.parametrize(
