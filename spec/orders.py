@@ -63,7 +63,7 @@ class Order:
 
 Outcome = Literal["kept", "broken", "unknown", "nothing"]
 #: Why there is nothing to judge.
-NO_MESSAGE = "no message is sent"
+NO_MESSAGE = "there is no message to judge"
 
 
 @dataclass(frozen=True)

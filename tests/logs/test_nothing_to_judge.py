@@ -122,7 +122,7 @@ def test_orders_of_no_message_are_not_kept_in_python() -> None:
     found = cr.classify("P1: ...\nP2: ...")
     assert outcomes_of(found) == {"nothing"}
     assert (found.kept, found.strongest) == ([], [])
-    assert "nothing to judge, no message is sent" in str(found)
+    assert "nothing to judge, there is no message to judge" in str(found)
     with pytest.raises(Undecided):
         bool(found)
     recorder = cr.Recorder()
@@ -144,7 +144,7 @@ def test_orders_of_no_message_are_not_kept_in_a_file(
     assert answer.code == 3
     assert {found["verdict"] for found in answer.json["orders"].values()} == {"nothing"}
     assert answer.json["strongest"] == []
-    assert "nothing to judge: no message is sent" in crownless("classify", str(file), *option).out
+    assert "nothing to judge: there is no message to judge" in crownless("classify", str(file), *option).out
 
 
 def test_of_many_runs_those_without_a_message_are_counted_apart(crownless: Crownless, tmp_path: Path) -> None:
