@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, weakened
@@ -25,7 +25,7 @@ from crownless.spec.delivery_disorder import ProcessSummary, summaries
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.drawn import Drawn
-from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest_of
+from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, earned, strongest_of
 
 if TYPE_CHECKING:
     from crownless.oracle.log_orders.complete import Delivery
@@ -54,6 +54,8 @@ class NamedComputation(Drawn):
     perhaps_received: tuple[tuple[str, str], ...] = ()
     #: For a run of a complete log, how it delivers its messages.
     delivery: Delivery | None = None
+    #: For each event of a log its line.
+    event_lines: tuple[int, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         where = ", ".join(part for part in (self.file, self.run) if part)
@@ -90,6 +92,14 @@ class NamedComputation(Drawn):
     def unicasts(self) -> bool:
         """True if each message has one receiver."""
         return all(len(message.receivers) == 1 for message in self.computation.messages)
+
+    @property
+    def recorded_order(self) -> Sequence[int]:
+        """All events in the order of the log's lines, as far as happened-before allows it; without a log, in any order
+        that it allows.
+        """
+        c = self.computation
+        return c.linearization_by(self.event_lines) if self.event_lines else c.linearization
 
     @property
     def by_process(self) -> tuple[ProcessSummary, ...] | None:
@@ -235,7 +245,7 @@ class Classification(Drawn, Mapping[str, Verdict]):
             "notes": list(self.subject.notes),
             "holes": [{"process": hole.process, "text": hole.text} for hole in self.subject.holes],
             "orders": {verdict.order: verdict.json() for verdict in self.verdicts},
-            "unknown": {verdict.order: verdict.unknown for verdict in self.verdicts if verdict.unknown is not None},
+            "unknown": {one.order: one.unknown for one in self.verdicts if one.outcome == "unknown"},
             "strongest": self.strongest,
             "crowns": self.crowns(),
             "by_process": None if by_process is None else [one.json() for one in by_process],
@@ -258,7 +268,7 @@ class ClassifiedRuns(Sized):
         return self.classification(number)[order].outcome
 
     def counts(self, order: str, /) -> Mapping[str, int]:
-        """How many keep the order, violate it, or leave it unknown, by the name of the outcome."""
+        """How many have each outcome of the order, by its name."""
         return Counter(self.outcome(number, order) for number in range(len(self)))
 
     def first_broken(self, order: str, /) -> int | None:
@@ -295,7 +305,7 @@ def verdicts(subject: NamedComputation, orders: Iterable[str], reading: Unreceiv
             verdict = decide(c, order, reading)
         if verdict.kept and subject.holes:
             verdict = hidden(order, subject.holes)
-        yield weakened(verdict, subject.uncertain, c, reading)
+        yield earned(weakened(verdict, subject.uncertain, c, reading), subject.messages)
 
 
 def classified(

@@ -26,13 +26,14 @@ to end where the log ends: a message not delivered there counts as not received.
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from crownless.oracle.logs.lost_events import Hole, gap, missing_send, quarantined_rows
 from crownless.oracle.logs.reasons import Reason, reason_of
 from crownless.oracle.logs.rows import Row, by_run, conflicts, refuse, row_of, rows_of_lines
+from crownless.runtime.ending import looked_at
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Cyclic, Event, Message
 
@@ -54,6 +55,8 @@ class LoggedRun:
     from_one: bool = False
     #: All indices are higher than the number of events.
     like_time_stamps: bool = False
+    #: For each event of the computation its line in the log.
+    event_lines: tuple[int, ...] = field(default=(), compare=False)
 
 
 def read_log(lines: Iterable[str], file: str | None = None, processes: Sequence[str] = ()) -> Iterator[LoggedRun]:
@@ -115,7 +118,8 @@ def logged_run(
     except Cyclic as problem:
         raise _cyclic_run(run, problem, certain.lines) from None
     perhaps, like_time_stamps = certain.perhaps_received, min(row.index for row in rows) > len(rows)
-    return LoggedRun(run, computation, certain.holes, perhaps, counts_from_one(rows), like_time_stamps)
+    event_lines = tuple(row.line for line in certain.lines.values() for row in line)
+    return LoggedRun(run, computation, certain.holes, perhaps, counts_from_one(rows), like_time_stamps, event_lines)
 
 
 class CertainRows(NamedTuple):
@@ -169,7 +173,7 @@ def lines_of_processes(rows: list[Row], processes: Iterable[str] = ()) -> dict[s
     """The events of each process that the rows name, and of `processes`, in natural order, by index."""
     names = {name for row in rows for name in (row.process, *row.peers)} | {*processes}
     lines: dict[str, list[Row]] = {name: [] for name in sorted(names, key=natural)}
-    for row in sorted(rows, key=lambda row: row.index):
+    for row in looked_at(sorted(rows, key=lambda row: row.index)):
         lines[row.process].append(row)
     return lines
 
@@ -184,7 +188,7 @@ def rows_and_gaps(lines: Mapping[str, list[Row]]) -> Iterator[tuple[Row, Hole | 
     first = 1 if counts_from_one(row for line in lines.values() for row in line) else 0
     for process, line in lines.items():
         expected = first
-        for row in line:
+        for row in looked_at(line):
             yield row, gap(process, expected, row.index - 1) if row.index > expected else None
             expected = row.index + 1
 

@@ -220,6 +220,15 @@ class Computation(Drawn):
         assert order is not None, "a validated computation is acyclic"
         return tuple(order)
 
+    def linearization_by(self, rank: Sequence[int]) -> list[int]:
+        """The order of all events that takes the event of the lowest rank wherever happened-before allows several."""
+        by_rank = sorted(range(self.event_count), key=lambda e: (rank[e], e))
+        place = {e: k for k, e in enumerate(by_rank)}
+        successors = self.immediate_successors()
+        order = topological_order([[place[f] for f in successors[e]] for e in by_rank])
+        assert order is not None, "a validated computation is acyclic"
+        return [by_rank[k] for k in order]
+
     @cached_property
     def past(self) -> tuple[int, ...]:
         """For each event the set of events that happened before it, as bits: ``past[f] >> e & 1``."""

@@ -61,15 +61,18 @@ class Order:
     procedure: Procedure
 
 
-Outcome = Literal["kept", "broken", "unknown"]
+Outcome = Literal["kept", "broken", "unknown", "nothing"]
+#: Why there is nothing to judge.
+NO_MESSAGE = "there is no message to judge"
 
 
 @dataclass(frozen=True)
 class Verdict(Drawn):
     """Whether a computation keeps an order; if not, the witness shows why.
 
-    `kept` is True only if that is certain; `unknown` is the reason if nothing is. A verdict is true if the order is
-    kept; an unknown one raises `Undecided` as a truth value.
+    `kept` is True only if that is certain; `unknown` is the reason if it is not known, or, with `is_empty`, if there is
+    nothing to judge. A verdict is true if the order is kept; any that is neither kept nor broken raises `Undecided` as
+    a truth value.
     """
 
     order: str
@@ -77,6 +80,7 @@ class Verdict(Drawn):
     witness: Witness | None = None
     unknown: str | None = None
     computation: Computation | None = field(default=None, compare=False, repr=False)
+    is_empty: bool = False
 
     def __bool__(self) -> bool:
         if self.unknown is not None:
@@ -107,7 +111,9 @@ class Verdict(Drawn):
     @property
     def outcome(self) -> Outcome:
         """The outcome in one word."""
-        return "unknown" if self.unknown is not None else "kept" if self.kept else "broken"
+        if self.unknown is not None:
+            return "nothing" if self.is_empty else "unknown"
+        return "kept" if self.kept else "broken"
 
     @property
     def because(self) -> str:
@@ -118,7 +124,8 @@ class Verdict(Drawn):
 
     @property
     def _in_a_line(self) -> str:
-        return f"{self.outcome}, {self.because}" if self.because else self.outcome
+        outcome = in_words(self.outcome)
+        return f"{outcome}, {self.because}" if self.because else outcome
 
     def json(self, c: Computation | None = None) -> dict[str, Any]:
         """The outcome and the witness, as the command line prints them, without the name of the computation."""
@@ -127,6 +134,21 @@ class Verdict(Drawn):
             "verdict": self.outcome,
             "witness": None if self.witness is None or c is None else self.witness.json(c),
         }
+
+
+def in_words(outcome: Outcome) -> str:
+    """An outcome in words."""
+    return "nothing to judge" if outcome == "nothing" else outcome
+
+
+def nothing_to_judge(order: str) -> Verdict:
+    """The verdict on an order of no message at all."""
+    return Verdict(order, kept=False, unknown=NO_MESSAGE, is_empty=True)
+
+
+def earned(verdict: Verdict, messages: int) -> Verdict:
+    """The verdict on a record of that many messages: an order is not kept by none at all."""
+    return nothing_to_judge(verdict.order) if verdict.kept and not messages else verdict
 
 
 ORDERS = MappingProxyType(

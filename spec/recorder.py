@@ -13,7 +13,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name
 
 from .computation import Computation, Event, Kind, Message
-from .orders import ORDERS, UnreceivedPolicy, Verdict, decide
+from .orders import ORDERS, UnreceivedPolicy, Verdict, decide, earned
 
 
 class Recorder:
@@ -95,15 +95,16 @@ class Recorder:
         return Computation(tuple(lines), messages, events)
 
     def verdict(self, order: str, unreceived: UnreceivedPolicy = "lost") -> Verdict:
-        """The verdict on the events recorded so far; unreceived messages are `lost` or `pending`. Raises `BadInput` for
-        an unknown order, or if there is no computation.
+        """The verdict on the events so far; unreceived messages are `lost` or `pending`. Without a message there
+        is nothing to judge. Raises `BadInput` for an unknown order, or if there is no computation.
         """
-        return decide(self.computation, order, unreceived)
+        c = self.computation
+        return earned(decide(c, order, unreceived), len(c.messages))
 
     def verdicts(self, unreceived: UnreceivedPolicy = "lost") -> dict[str, Verdict]:
         """The same for all seven orders, weakest first."""
         c = self.computation
-        return {order: decide(c, order, unreceived) for order in ORDERS}
+        return {order: earned(decide(c, order, unreceived), len(c.messages)) for order in ORDERS}
 
 
 def _name(of: str, given: object) -> str:

@@ -33,13 +33,13 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
-from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide
+from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide, earned, nothing_to_judge
 
 from .complete import Delivery
 from .context import Context, context
 from .disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
 from .holes import CertainColumns, certain_columns
-from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, OUTCOMES, UNDECIDED, Monitor
+from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, NOTHING, OUTCOMES, UNDECIDED, Monitor
 
 
 @dataclass
@@ -51,7 +51,7 @@ class ClassifiedLog(ClassifiedRuns):
     orders: Sequence[str]
     reading: UnreceivedPolicy
     monitor: Monitor
-    #: For each run and order of `orders` KEPT, BROKEN or UNDECIDED, which is unknown.
+    #: For each run and order of `orders` KEPT, BROKEN, NOTHING or UNDECIDED, which is unknown.
     outcomes: Numbers
     #: For each run whether it is well-formed, so that the monitor decides it.
     is_regular: Numbers
@@ -84,7 +84,7 @@ class ClassifiedLog(ClassifiedRuns):
         return OUTCOMES[int(self.outcomes[number, self.orders.index(order)])]
 
     def counts(self, order: str) -> dict[str, int]:
-        """How many runs keep the order, violate it, or leave it unknown."""
+        """How many runs have each outcome of the order, by its name."""
         column = self.outcomes[:, self.orders.index(order)]
         return {outcome: int((column == number).sum()) for number, outcome in OUTCOMES.items()}
 
@@ -120,9 +120,9 @@ class ClassifiedLog(ClassifiedRuns):
             part = decided(rows, certain.rows, self.file, self.orders, self.reading, self.numbering, processes)
             if part.is_regular[0]:
                 self.with_holes[number] = part, certain
-                found = part.outcomes[0]
-                is_certain = (found == BROKEN) | np.array([order == "asynchronous" for order in self.orders])
-                self.outcomes[number] = np.where(is_certain, found, UNDECIDED)
+                self.outcomes[number] = np.where(part.outcomes[0] == BROKEN, BROKEN, UNDECIDED)
+                is_asynchronous = np.array([order == "asynchronous" for order in self.orders])
+                self.outcomes[number, is_asynchronous] = KEPT if certain.messages else NOTHING
                 return
         found = self._decided_by_spec(number)
         of = {outcome: number for number, outcome in OUTCOMES.items()}
@@ -155,7 +155,10 @@ class ClassifiedLog(ClassifiedRuns):
             found.subject, messages=certain.messages, holes=certain.holes, perhaps_received=certain.perhaps_received,
             notes=(*found.subject.notes, *[NO_INDEX] * certain.like_time_stamps),
         )  # fmt: skip
-        verdicts = (one if one.witness is not None else hidden(one.order, certain.holes) for one in found.verdicts)
+        verdicts = (
+            one if one.witness is not None else earned(hidden(one.order, certain.holes), certain.messages)
+            for one in found.verdicts
+        )
         return replace(found, subject=subject, verdicts=tuple(verdicts))
 
     def _of_large_run(self, number: int) -> Classification:
@@ -170,6 +173,8 @@ class ClassifiedLog(ClassifiedRuns):
                 verdicts.append(verdict)
             elif outcome == KEPT:
                 verdicts.append(Verdict(order, kept=True))
+            elif outcome == NOTHING:
+                verdicts.append(nothing_to_judge(order))
             else:
                 verdicts.append(not_decided(order, "there is no room for its constraints"))
         return Classification(self._large_run(number, shown), self.reading, tuple(verdicts))

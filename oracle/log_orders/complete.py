@@ -19,6 +19,7 @@ from crownless.oracle.event_logs import lines_of_processes, rows_and_gaps
 from crownless.oracle.logs import reasons
 from crownless.oracle.logs.converted import NOT_COMPLETE, ConvertedLog
 from crownless.oracle.logs.rows import Row, all_conflicts, by_run, refuse
+from crownless.runtime.ending import looked_at
 from crownless.runtime.errors import BadInput
 
 #: The properties that are decided for a run of a complete log.
@@ -69,14 +70,18 @@ class Delivery:
     violations: tuple[DeliveryViolation, ...] = ()
     #: The properties that cannot be known to hold: rows were left out, or the log does not name receivers.
     not_known: tuple[str, ...] = ()
+    #: True if no message is sent: the properties have nothing to judge.
+    is_empty: bool = False
 
     def of(self, name: str) -> tuple[DeliveryViolation, ...]:
         """The violations of the property of that name."""
         return tuple(one for one in self.violations if one.violates == name)
 
-    def outcome(self, name: str) -> Literal["violated", "unknown", "holds"]:
+    def outcome(self, name: str) -> Literal["violated", "unknown", "nothing", "holds"]:
         """The verdict on the property of that name."""
-        return "violated" if self.of(name) else "unknown" if name in self.not_known else "holds"
+        if self.of(name):
+            return "violated"
+        return "unknown" if name in self.not_known else "nothing" if self.is_empty else "holds"
 
     @property
     def violated(self) -> list[str]:
@@ -99,11 +104,13 @@ def complete(
     log: ConvertedLog, name: str, by: Literal["line", "row"], torn: Mapping[str, Collection[str | None]]
 ) -> None:
     """Notes how each run of the named log delivers its messages; violations of `delivers-once` become internal events.
+    If the log has no send at all, it does not record them, and a delivery without one violates nothing.
 
     `by`: the unit of row numbers; `torn`: by run the processes whose rows were left out, or None for any process.
     Raises `BadInput` for rows that contradict each other in other ways, and for gaps.
     """
     left_out, deliveries = set[int](), dict[str, Delivery]()
+    records_sends = any(row.kind == "send" for row in log.events) or any(log.to_nobody.values())
     for run, rows in by_run(log.events, name).items():
         lacks = torn.get(run, ())
         try:
@@ -122,9 +129,11 @@ def complete(
             if lacks and reason.kind is reasons.NeverSent:
                 continue
             left_out |= set(map(id, several))
+            if reason.kind is reasons.NeverSent and not records_sends:
+                continue
             found.append(violation(DELIVERS_ONCE.name, reason, several[0].process, [*about, *several]))
         delivered = {(row.process, row.message) for row in rows if row.kind == "deliver" and id(row) not in left_out}
-        for row in rows:
+        for row in looked_at(rows):
             for receiver in row.peers if row.kind == "send" else ():
                 if (receiver, row.message) not in delivered and not {receiver, None} & {*lacks}:
                     reason = reasons.NeverDelivered(row.process, row.message, receiver)
@@ -133,8 +142,9 @@ def complete(
             reason = reasons.NeverDeliveredAnywhere(row.process, row.message)
             found.append(violation(DELIVERS_ALL.name, reason, None, [row]))
         found.sort(key=lambda one: (PROPERTIES.index(one.violates), one.lines))
-        not_known = PROPERTIES if lacks else () if log.names_receivers else (DELIVERS_ALL.name,)
-        deliveries[run] = Delivery(tuple(found), not_known)
+        is_empty = not any(row.kind == "send" for row in rows) and not log.to_nobody.get(run)
+        not_known = PROPERTIES if lacks else () if log.names_receivers or is_empty else (DELIVERS_ALL.name,)
+        deliveries[run] = Delivery(tuple(found), not_known, is_empty)
     log.deliveries = deliveries
     log.events = [row.as_internal() if id(row) in left_out else row for row in log.events]
 
@@ -154,10 +164,10 @@ def _not_once(rows: list[Row]) -> Iterator[tuple[reasons.Reason, list[Row], list
     """The violations of `delivers-once`: the reason, the deliveries left out, and further rows that show it."""
     sends = {row.message: row for row in rows if row.kind == "send"}
     delivers: dict[tuple[str, str], list[Row]] = {}
-    for row in sorted(rows, key=lambda row: row.index):
+    for row in looked_at(sorted(rows, key=lambda row: row.index)):
         if row.kind == "deliver":
             delivers.setdefault((row.process, row.message), []).append(row)
-    for (process, message), several in delivers.items():
+    for (process, message), several in looked_at(delivers.items()):
         send = sends.get(message)
         if send is None:
             yield reasons.NeverSent(process, message), several, []

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, hidden, not_decided
-from crownless.oracle.event_logs import logged_run, rows_of
+from crownless.oracle.event_logs import in_natural_order, logged_run, rows_of
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.layout import INTERNAL, NONE, SEND, Events, Rows, no_events
 from crownless.oracle.logs.lost_events import Hole, first_hole, gap, missing_send
@@ -20,13 +20,15 @@ from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, TwoEvents, Un
 from crownless.oracle.logs.rows import conflicts, read_row
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import some
-from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
+from crownless.spec.orders import UnreceivedPolicy, Verdict, decide, earned
 from crownless.spec.witnesses import Overtaking
 
 from .monitor import COLUMN, KEPT
 from .overtaking import LINES_UP_TO
 from .streaming import FORGET_FROM, HOLD_UP_TO, Contradiction, StreamingMonitor, TakenPlace
 
+#: Messages and receivers, by name.
+Copies = tuple[tuple[str, str], ...]
 NAMES = "a name of a message that is used again, after the message was received, counts as that of another message"
 
 
@@ -212,8 +214,7 @@ class RunMonitor:
             text = f"no linearization exists: {' waits for '.join([*steps, steps[0]])}"
             raise BadInput(text, hint="correct the events, which form a cycle", file=self.file)
         holes = (*self._holes(), *lost)
-        unreceived = self.monitor.unreceived
-        messages = self._names([message for message, _ in unreceived])
+        unreceived, perhaps = self._unreceived(holes)
         notes = (FROM_ONE, NAMES) if self.monitor.first == 1 else (NAMES,)
         subject = LargeRun(
             self.file,
@@ -221,10 +222,11 @@ class RunMonitor:
             len(self.processes),
             self.sent,
             self.events,
-            tuple((name, self._process(receiver)) for name, (_, receiver) in zip(messages, unreceived, strict=True)),
+            unreceived,
             self.monitor.unicasts,
             notes,
             holes,
+            perhaps_received=perhaps,
         )
         return Classification(subject, self.reading, tuple(self._verdict(order, holes) for order in self.orders))
 
@@ -236,6 +238,24 @@ class RunMonitor:
         sent = {message for _, kind, message, _ in waiting if kind == "send"}
         unsent = (missing_send(p, name) for p, kind, name, _ in waiting if kind == "deliver" and name not in sent)
         return gaps or tuple(unsent)  # after a gap no other hole is certain
+
+    def _unreceived(self, holes: Sequence[Hole]) -> tuple[Copies, Copies]:
+        """Each message and receiver that does not receive it; and those that may have received it in a hole. Events
+        behind a hole are not judged, and yet logged: what they deliver is received.
+        """
+        held = self.monitor.unreceived
+        names = self._names([message for message, _ in held])
+        copies = [(name, self._process(receiver)) for name, (_, receiver) in zip(names, held, strict=True)]
+        behind = self._by_name(self.monitor.waiting) if holes else []
+        copies += [(message, q) for _, kind, message, to in behind if kind == "send" for q in to]
+        later = {(message, p) for p, kind, message, _ in behind if kind == "deliver"}
+        sent = {*self._names(np.unique(self.monitor.held.message).tolist())}
+        sent |= {message for _, kind, message, _ in behind if kind == "send"}
+        anywhere = any(hole.process is None for hole in holes) or any(message not in sent for message, _ in later)
+        torn = {*self.processes} if anywhere else {hole.process for hole in holes}
+        missing = [copy for copy in copies if copy not in later]
+        perhaps = in_natural_order(copy for copy in missing if copy[1] in torn)
+        return tuple(copy for copy in missing if copy[1] not in torn), perhaps
 
     def _gaps(self, holes: Sequence[Hole]) -> set[str]:
         """The processes that may have received more messages than were judged."""
@@ -250,12 +270,15 @@ class RunMonitor:
         if broken is not None:
             return broken
         if holes and order == "asynchronous":
-            return hidden(order, holes)
+            return earned(hidden(order, holes), self.sent)
         if holes:
             return not_decided(order, f"{first_hole(holes)}; behind holes no event is judged block by block")
         if outcome == KEPT:
-            return Verdict(order, kept=True)
+            return earned(Verdict(order, kept=True), self.sent)
         if len(self.processes) > LINES_UP_TO:
             return not_decided(order, f"a run of more than {LINES_UP_TO:,} processes is not judged block by block")
-        held = f"more than {some(self.monitor.hold_up_to, 'event')} would have to be held"
-        return not_decided(order, "other orders do not settle it" if order == "n-n" else held)
+        if order == "n-n":
+            return not_decided(order, "other orders do not settle it")
+        if order in self.given_up:
+            return not_decided(order, f"more than {some(self.monitor.hold_up_to, 'event')} would have to be held")
+        return not_decided(order, "no step of the monitor decided it")

@@ -51,8 +51,8 @@ from .one_queue import is_one_queue
 from .overtaking import LINES_UP_TO, Channels, channels, overtakings
 
 #: The outcome for a run and an order.
-KEPT, BROKEN, UNDECIDED = 0, 1, 2
-OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown"}
+KEPT, BROKEN, UNDECIDED, NOTHING = 0, 1, 2, 3
+OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown", NOTHING: "nothing"}
 #: The columns of outcomes.
 COLUMN = {order: column for column, order in enumerate(ORDERS)}
 ASYNCHRONOUS, FIFO, CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(7)
@@ -101,7 +101,8 @@ class Monitor:
         self._number = NONE
 
     def outcomes(self, orders: Collection[str] = tuple(COLUMN), report: Callable[[int], None] | None = None) -> Numbers:
-        """For each run a row: for each order in `COLUMN` KEPT, BROKEN or UNDECIDED, as are orders not requested.
+        """For each run a row: for each order in `COLUMN` KEPT, BROKEN or UNDECIDED, as are orders not requested; for a
+        run without messages NOTHING.
 
         Asynchronous order is UNDECIDED only for a run that is not well-formed. `report` gets the number of decided rows
         from time to time.
@@ -185,6 +186,9 @@ def _decide_runs(number: Any, end: Any, rows: Rows, loops: Loops, pending: Any, 
     run = loops.run
     for run_number in range(number, end):
         if not lay_out(run_number, rows, run, loops.names) or run.sizes[LINES] > LINES_UP_TO:
+            continue
+        if not run.sizes[MESSAGES]:
+            outcomes[run_number] = NOTHING
             continue
         if not _overtakings(loops):
             return run_number

@@ -12,7 +12,7 @@ only messages sent and received before everything still in flight; if too much w
 as far as other orders settle it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,7 +113,7 @@ class StreamingMonitor:
         forget_from: int = FORGET_FROM,
     ) -> None:
         self.pending, self.first, self.hold_up_to, self.forget_from = pending, first, hold_up_to, forget_from
-        #: By `monitor.COLUMN`: BROKEN as soon as that is certain; KEPT or UNDECIDED after `finish`.
+        #: By `monitor.COLUMN`: BROKEN as soon as that is certain; after `finish` KEPT if the last step decided so.
         self.outcomes = [UNDECIDED] * len(COLUMN)
         #: The evidence of each violation, by order.
         self.violations: dict[int, Violation] = {}
@@ -169,8 +169,7 @@ class StreamingMonitor:
         if len(self.waiting):
             self.outcomes = [UNDECIDED] * len(COLUMN)
         else:
-            for column in {ASYNCHRONOUS, *self._open}:
-                self.outcomes[column] = KEPT
+            self.outcomes[ASYNCHRONOUS] = KEPT  # no event waits: each delivery came after its send
             if self.outcomes[SYNCHRONOUS] == KEPT:
                 self.outcomes[N_N] = KEPT
 
@@ -217,7 +216,11 @@ class StreamingMonitor:
             run = held.run
             if self._open:
                 held = self._find_overtakings(held, fed)
-                self._find_violations(held, self.pending or not ended)
+                outcome = self._decided(held, self.pending or not ended)
+                self._find_violations(held, self.pending or not ended, outcome)
+                if ended:
+                    for column in self._open:
+                        self.outcomes[column] = outcome[column]
             if ended:
                 copies = np.flatnonzero(run.deliver[: run.sizes[COPIES]] == NONE)
                 messages = self._messages_of(run, run.of_copy[copies])
@@ -321,10 +324,14 @@ class StreamingMonitor:
             self._times[:], self._stamps = 0, self._stamps[:0]
         return held
 
-    def _find_violations(self, held: Loops, pending: bool) -> None:
+    def _decided(self, held: Loops, pending: bool) -> list[int]:
+        """For each order KEPT or BROKEN by the held events, or UNDECIDED, as are orders that are no longer open."""
         asked = np.array([column in self._open for column in COLUMN.values()], np.bool_)
         outcome = np.full(len(COLUMN), UNDECIDED, np.int8)
         decide(held, pending, self.unicasts, asked, outcome)
+        return [one if asked[column] else UNDECIDED for column, one in enumerate(outcome.tolist())]
+
+    def _find_violations(self, held: Loops, pending: bool, outcome: Sequence[int]) -> None:
         if N_N in self._open and outcome[N_N] == UNDECIDED:
             self._give_up({N_N})
         run, found = held.run, held.found

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crownless.runtime.ending import look
+from crownless.runtime.ending import look, looked_at
 from crownless.runtime.errors import BadInput
 
 from .formats import LogOptions
@@ -22,6 +22,8 @@ from .rows import COLUMNS, JOINED_BY, PARTS, Row, row_of
 PLAIN_COLUMNS = (*COLUMNS, "text")
 #: Separates the receivers of a message to several in `peer`; no name contains it, since it is not printable.
 PEER_SEPARATOR = "\x1f"
+#: The number of rows that become a part of a table, between two looks at whether to end.
+ROWS_AT_A_TIME = 1 << 16
 #: Replaces the separator within a name, which is then invalid.
 _NOT_IN_NAMES = "\x1e"
 #: The allowed types of columns.
@@ -119,6 +121,13 @@ def our_columns(table: pa.Table, options: LogOptions) -> pa.Table:
 
 def table_of_rows(rows: Sequence[Row], values: Sequence[str | None] | None = None) -> pa.Table:
     """Rows as plain rows of a table; `values`: instead of their indices."""
+    starts = range(0, max(len(rows), 1), ROWS_AT_A_TIME)
+    of_rows = (rows[start : start + ROWS_AT_A_TIME] for start in looked_at(starts, 1))
+    of_values = (None if values is None else values[start : start + ROWS_AT_A_TIME] for start in starts)
+    return pa.concat_tables(map(_table_of_rows, of_rows, of_values))
+
+
+def _table_of_rows(rows: Sequence[Row], values: Sequence[str | None] | None) -> pa.Table:
     columns = {
         "run": [row.run for row in rows],
         "process": [row.process or None for row in rows],

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, Unordered, all_but, copies_left_out
+from crownless.runtime.ending import looked_at
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 #: The most things that are named in a note.
 NAMED_UP_TO = 3
 TO_NOBODY = "a message without a named receiver is not delivered in the log"
+RECEIVERS_UNKNOWN = "the log does not say whether it is one of its receivers"
 #: The hint for a log that is declared complete, and is not.
 NOT_COMPLETE = "leave --complete out, or give the whole log"
 
@@ -60,23 +62,33 @@ class ConvertedLog:
         known = self.uncertain.get(run, CERTAIN)
         self.uncertain[run] = Uncertain({**known.reasons, **reasons}, (*known.unordered, *unordered))
 
-    def add(self, run: str, rows: Sequence[Row], hint: str, *, complete: bool, by: str = "line") -> None:
+    def add(
+        self,
+        run: str,
+        rows: Sequence[Row],
+        hint: str,
+        *,
+        complete: bool,
+        by: str = "line",
+        topics: Mapping[str, str] | None = None,
+    ) -> None:
         """Adds rows of a run; a send without receivers gets those that deliver the message, or becomes internal.
 
         Raises `BadInput` if one process sends a message twice, or delivers it twice. `complete`: none is missing, and
-        double deliveries are allowed; `by`: the unit of row numbers.
+        double deliveries are allowed; `by`: the unit of row numbers; `topics`: those of messages, as far as known.
         """
         seen: dict[tuple[str, str, str], Row] = {}
         delivered: dict[str, dict[str, None]] = {}
-        for row in rows:
+        for row in looked_at(rows):
             earlier = seen.setdefault((row.process, row.kind, row.message), row)
             if row.kind == "deliver":
                 delivered.setdefault(row.message, {})[row.process] = None
             if earlier is not row and row.kind != "internal" and not (complete and row.kind == "deliver"):
                 does = f"{row.process} {row.kind}s {row.message} twice: {by}s {earlier.line} and {row.line}"
                 raise BadInput(does, hint=hint, line=row.line if by == "line" else None)
+        self._doubt_receivers(run, rows, delivered, topics or {})
         to_nobody: list[Row] = []
-        for row in rows:
+        for row in looked_at(rows):
             if row.kind == "send" and not row.peers:
                 peers = tuple(delivered.get(row.message, ()))
                 to_nobody += [] if peers else [row]
@@ -87,6 +99,39 @@ class ConvertedLog:
             self.doubt(run, all_but(["asynchronous"], TO_NOBODY))
             messages = few([row.message for row in to_nobody], "message")
             self.note(run, f"{messages} without a named receiver, and not delivered: left out")
+
+    def _doubt_receivers(
+        self, run: str, rows: Sequence[Row], delivered: Mapping[str, Collection[str]], topics: Mapping[str, str]
+    ) -> None:
+        """Doubts the orders of a run if a process delivers other messages of a topic, or of a sender, and misses one
+        whose send names no receivers: it may be a receiver.
+        """
+        sends = [row for row in rows if row.kind == "send" and not row.peers]
+        #: The processes that deliver messages of a topic or sender, and those that deliver their own.
+        subscribers: dict[str, dict[str, None]] = {}
+        own: set[tuple[str, str]] = set()
+        for send in looked_at(sends):
+            names = delivered.get(send.message, ())
+            group = _group(send, topics)
+            subscribers.setdefault(group, {}).update(dict.fromkeys(names))
+            own |= {(group, send.process)} if send.process in names else set()
+        missed: list[tuple[str, str, str]] = []
+        for send in looked_at(sends):
+            group = _group(send, topics)
+            others = subscribers[group].keys() - {*delivered.get(send.message, ())}
+            others -= set() if (group, send.process) in own else {send.process}
+            missed += [(process, send.message, group) for process in sorted(others)]
+        if missed:
+            process, message, group = missed[0]
+            more = f", and {some(len(missed) - 1, 'more case')}" if len(missed) > 1 else ""
+            reason = f"{process} delivers other messages {group} and not {message}{more}: {RECEIVERS_UNKNOWN}"
+            self.doubt(run, all_but(["asynchronous"], reason))
+
+
+def _group(send: Row, topics: Mapping[str, str]) -> str:
+    """The messages that may have the same receivers as this one: those of its topic, or else of its sender."""
+    topic = topics.get(send.message)
+    return f"from {send.process}" if topic is None else f"of topic {topic}"
 
 
 def with_receivers(runs: Mapping[str, list[Row]], name: str, *, complete: bool = False) -> ConvertedLog:

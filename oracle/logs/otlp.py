@@ -10,8 +10,9 @@ the same time, and neither is the other's parent, or if one span delivers severa
 are the verdicts that depend on it (`uncertain`).
 
 A consumer span whose producer is not in the file shows a hole. A producer span without a consumer sends to an unknown
-process: then only asynchronous order can be reported as kept. Spans of other kinds are counted in a note. Events have
-the numbers of their spans, from 1.
+process: then only asynchronous order can be reported as kept. The same goes for a message that a process does not
+consume, although it consumes others of its topic (`messaging.destination.name`; without one, of its producer). Spans
+of other kinds are counted in a note. Events have the numbers of their spans, from 1.
 """
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def _given(content: bytes, name: str) -> Iterator[tuple[_Attributes, _Given]]:
 
 
 class Span(NamedTuple):
-    """A span, by its number in the file; for a producer or consumer, its process and the message that it names."""
+    """A span, by its number in the file; for a producer or consumer, its process, and the message and the topic that it
+    names.
+    """
 
     number: int
     id: SpanId
@@ -109,6 +112,7 @@ class Span(NamedTuple):
     process: str = ""
     start: int = 0
     message: str = ""
+    topic: str = ""
 
     @property
     def said(self) -> str:
@@ -142,7 +146,8 @@ def _span(number: int, resource: _Attributes, given: _Given, known: Spans) -> Sp
         hint = "give 'startTimeUnixNano' in nanoseconds: spans of one process are ordered by it"
         raise BadInput("it has no start time", hint=hint)
     process = f"{service}/{instance}" if instance else service
-    return span._replace(process=process, start=start, message=given.text("messaging.message.id"))
+    message, topic = given.text("messaging.message.id"), given.text("messaging.destination.name")
+    return span._replace(process=process, start=start, message=message, topic=topic)
 
 
 def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
@@ -207,7 +212,8 @@ def _convert(log: ConvertedLog, spans: Spans, complete: bool) -> None:
     if complete and without:
         problem = f"--complete: the span {without[0]} leads to no producer, so what it delivers is not known"
         raise BadInput(problem, hint="leave --complete out, or give the span a link")
-    log.add("", rows, _AGAIN, complete=complete, by="span")
+    topics = {names[span.id]: span.topic for span in spans.values() if span.id in names and span.topic}
+    log.add("", rows, _AGAIN, complete=complete, by="span", topics=topics)
     receivers = {row.message: row.peers for row in log.events if row.kind == "send"}
     if tied:
         log.doubt("", all_but(["asynchronous"], SAME_TIME), [_unordered(group, receivers) for group in tied])

@@ -7,7 +7,7 @@ row names none). Rows that contradict each other all go to quarantine, since it 
 of a row goes there without a hole.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from crownless.oracle.classification import classify
@@ -24,6 +24,7 @@ from .rows import Row, rows_of_lines
 from .skipped import Quarantine
 
 NO_ROW = "no row of it can be used"
+ROWS_SKIPPED = "rows that are or may be of this run were skipped"
 
 
 @dataclass
@@ -43,18 +44,20 @@ def judge_run(
     reading: UnreceivedPolicy = "lost",
     *,
     clock_entries: Sequence[str] | None = None,
+    torn: Collection[str | None] = (),
 ) -> RunResult:
     """The verdicts on the run of these JSON lines. Their order matters only between equal lines: the later one is the
-    copy.
+    copy. `torn`: processes that may have further rows, None for any.
 
     `clock_entries`: messages are compared with the lines' vector clocks, which have entries for these processes or else
     for all. A run with unusable rows is then unknown.
     """
     texts = list(lines)
     rows, processes_with_gaps, quarantine = usable_rows(texts)
+    processes_with_gaps.update(torn)
     clocked = clock_entries is not None
     if not rows or (clocked and processes_with_gaps):
-        because = "rows of it are in quarantine" if rows else NO_ROW
+        because = ROWS_SKIPPED if rows else NO_ROW
         return RunResult(unknown(orders, because), quarantine, judged=len(rows))
     try:
         if clock_entries is not None:

@@ -60,8 +60,10 @@ def named_run(name: str, logged: LoggedRun, more: Sequence[str] = ()) -> NamedCo
         *[NO_INDEX] * logged.like_time_stamps,
         *more,
     )
-    perhaps = logged.perhaps_received
-    return NamedComputation(name, logged.run, logged.computation, logged.holes, notes, perhaps_received=perhaps)
+    return NamedComputation(
+        name, logged.run, logged.computation, logged.holes, notes,
+        perhaps_received=logged.perhaps_received, event_lines=logged.event_lines,
+    )  # fmt: skip
 
 
 def computation_in(content: str, name: str) -> Iterator[NamedComputation]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from crownless.runtime.ending import look
+from crownless.runtime.ending import look, looked_at
 from crownless.runtime.errors import BadInput, nearest
 from crownless.runtime.reading import as_text
 
@@ -236,7 +236,7 @@ def is_name(value: object) -> TypeGuard[str]:
 def by_run(rows: Iterable[Row], file: str | None = None) -> dict[str, list[Row]]:
     """The rows of each run, in order of first appearance; raises `BadInput` if there are none."""
     runs: dict[str, list[Row]] = {}
-    for row in rows:
+    for row in looked_at(rows):
         runs.setdefault(row.run, []).append(row)
     if not runs:
         raise BadInput("the log is empty", hint=reasons.ONE_A_LINE, file=file)
@@ -336,7 +336,7 @@ def all_conflicts(rows: list[Row]) -> Iterator[Conflict]:
         yield from _all_of(same, reasons.SentTwice(same[0].message))
     for same in _groups(delivers, lambda row: (row.message, row.process)):
         yield from _all_of(same, reasons.DeliveredTwice(same[0].process, same[0].message))
-    disagreements = map(_disagreement, _groups((*sends, *delivers), lambda row: row.message))
+    disagreements = map(_disagreement, looked_at(_groups((*sends, *delivers), lambda row: row.message)))
     for found in sorted(filter(None, disagreements), key=lambda found: found[0].row.line):
         yield from found
 
@@ -344,7 +344,7 @@ def all_conflicts(rows: list[Row]) -> Iterator[Conflict]:
 def at_one_place(rows: Iterable[Row]) -> Iterator[Conflict]:
     """The contradictions between two events of a process with the same index."""
     different: list[list[Row]] = []
-    for same in _groups(rows, lambda row: (row.process, row.index)):
+    for same in looked_at(_groups(rows, lambda row: (row.process, row.index))):
         first: dict[Row, Row] = {}
         for row in same:
             known = first.setdefault(replace(row, line=0), row)
@@ -359,7 +359,7 @@ def at_one_place(rows: Iterable[Row]) -> Iterator[Conflict]:
 def _groups(rows: Iterable[Row], key: Callable[[Row], Hashable]) -> list[list[Row]]:
     """The groups of several rows with the same key, by the line of the second one."""
     by_key: dict[Hashable, list[Row]] = {}
-    for row in rows:
+    for row in looked_at(rows):
         by_key.setdefault(key(row), []).append(row)
     return sorted((same for same in by_key.values() if len(same) > 1), key=lambda same: same[1].line)
 

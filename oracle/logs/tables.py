@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.reading import as_text
 
@@ -78,6 +79,7 @@ def _tables(file: Any, form: Format, name: str, options: LogOptions) -> Iterator
         schema, batches = {"csv": _csv, "parquet": _parquet, "arrow": _arrow}[form](file, name, options)
         none = pa.RecordBatch.from_pylist([], schema=schema)  # so that its columns are checked
         for batch in chain([next(batches, none)], batches):
+            look()
             table = pa.Table.from_batches([batch])
             table.validate(full=True)
             plain = _as_plain_rows(table, form, name, options, row)

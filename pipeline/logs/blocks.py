@@ -3,7 +3,8 @@
 A run's bucket is a hash of its name; runs that share a bucket are distinguished by name. A block holds one bucket's
 rows from one stretch of the log, as indices into the few names that occur there (an Arrow stream with minimal
 dictionaries). So Spark moves thousands of large rows instead of millions of small ones, and a task holds one bucket at
-a time.
+a time. A row that names no run may be of any: besides its own bucket, each bucket gets a copy of one such row of each
+process.
 """
 
 import zlib
@@ -12,14 +13,20 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from crownless.oracle.logs.columns import json_line, table_of_rows
 from crownless.oracle.logs.layout import NONE, Numbers
-from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, as_numbers, compact, order_by
+from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers, compact, order_by
+from crownless.oracle.logs.rows import UNREADABLE, Row, process_of
+
+from .sources import UNKNOWN_RUN
 
 #: The columns of blocks, for Spark, including the part of the log and the block's number there.
 BLOCKS = "bucket int, part int, number int, block binary"
 _COLUMNS = [column.split()[0] for column in BLOCKS.split(", ")]
 #: The number of rows packed at once.
 STRETCH = 1 << 20
+#: The run of copies of rows that name no run: they may be of any run, and so every bucket has them.
+OF_ANY_RUN = UNKNOWN_RUN * 2
 
 
 def packed(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int, part: int = 0) -> Iterator[pa.RecordBatch]:
@@ -41,16 +48,28 @@ def _by_stretch(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int) -> I
         yield from _blocks(pa.Table.from_batches(held), buckets)
 
 
+def _of_any_run(table: pa.Table) -> pa.Table:
+    """Of the rows that name no run, one of each process, as rows of the run `OF_ANY_RUN`."""
+    named = Named.of(table["run"])
+    names_a_run = are_names(named.names, empty=True)[named.codes]
+    texts = [json_line(row) for row in table.filter(pa.array(~names_a_run)).to_pylist()]
+    one_of_each = {process_of(text): text for text in texts}.values()
+    rows = table_of_rows([Row(0, OF_ANY_RUN, "", 0, UNREADABLE, text=text) for text in one_of_each])
+    return pa.table([rows[field.name].cast(field.type) for field in table.schema], schema=table.schema)
+
+
 def bucket_of(run: str, buckets: int) -> int:
     return zlib.crc32(run.encode()) % buckets
 
 
 def _blocks(table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
+    rows, torn = table.num_rows, _of_any_run(table)
+    table = pa.concat_tables([table, *[torn] * buckets]) if torn.num_rows else table
     named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
     index = as_numbers(table["index"].combine_chunks(), MISSING)
     runs = named["run"]
     of_run = np.fromiter((bucket_of(name, buckets) for name in runs.names.to_pylist()), np.int32, len(runs.names))
-    bucket = of_run[runs.codes]
+    bucket = np.append(of_run[runs.codes[:rows]], np.repeat(np.arange(buckets, dtype=np.int32), torn.num_rows))
     first, place = np.empty(buckets + 1, np.int64), np.empty(len(bucket), np.int64)
     order_by(bucket, buckets, first, place)
     index = index[place]

@@ -28,7 +28,7 @@ from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, process_of, read_row
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
-from .blocks import BLOCKS, packed, unpacked
+from .blocks import BLOCKS, OF_ANY_RUN, packed, unpacked
 from .records import (
     HOLE,
     JUDGED,
@@ -40,6 +40,8 @@ from .records import (
     Witnesses,
     batch_of,
     data_quality_records,
+    lines_of,
+    of_any_run,
     quarantined,
     record,
     records_of_runs,
@@ -144,9 +146,12 @@ def judge_by_clocks(
     source, query = source_of(events), Query.of(orders, reading)
 
     def records(rows: NamedRows) -> Iterator[pa.RecordBatch]:
+        torn = of_any_run(rows)
         for run, name in enumerate(rows.named["run"].names.to_pylist()):
-            texts = [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
-            found = judge_run(name, texts, query.orders, query.reading, clock_entries=processes)
+            if name == OF_ANY_RUN:
+                continue
+            lines = lines_of(rows, run)
+            found = judge_run(name, lines, query.orders, query.reading, clock_entries=processes, torn=torn)
             verdicts = () if name == UNKNOWN_RUN else found.verdicts
             of_run = [*verdict_records(name, verdicts), *data_quality_records(name, found)]
             yield batch_of([*of_run, record(JUDGED, None, rows=found.judged)])

@@ -20,8 +20,10 @@ distinguished from a source that lags by more than the timeout with short batche
 log, less `max_lateness`, is past its last event by `idle_timeout`. Clocks, stops and backlogs do not matter. But while
 no event at all arrives, no run ends; and a time stamp from far in the future ends them all.
 
-An event of an ended run is quarantined for as long as the end is remembered (`retention`, by the same clock). An event
-after that begins a new run, with a hole. A row that names no run is quarantined at once.
+An event of an ended run is quarantined for as long as the end is remembered (`retention`, by the same clock), and the
+verdicts on that run which it could change become unknown. An event after that begins a new run, with a hole. A row that
+names no run is quarantined at once. It may be of any run: of one in progress, of one whose end is remembered, and of
+one that begins while the row is remembered, just as long.
 
 Spark delivers the batches; the rows of the runs that have not ended are held in the memory of the driver. With a
 checkpoint they are saved after each batch, beside Spark's own checkpoint, and another start resumes there.
@@ -31,7 +33,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -44,9 +46,9 @@ import pyarrow as pa
 
 from crownless.oracle.log_orders.large_run import RunMonitor
 from crownless.oracle.logs.columns import json_line, plain_table, table_of_rows
-from crownless.oracle.logs.quarantine import judge_run
+from crownless.oracle.logs.quarantine import ROWS_SKIPPED, RunResult, judge_run, unknown
 from crownless.oracle.logs.reasons import AfterEnd, Copy, TwoEvents, UnusableRow
-from crownless.oracle.logs.rows import Row, conflicts, object_in, read_row
+from crownless.oracle.logs.rows import Row, conflicts, object_in, process_of, read_row
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
@@ -76,8 +78,12 @@ class LiveRun:
     `first`: the index of the first event of each process.
     """
 
-    def __init__(self, name: str, query: Query, first: int = 0) -> None:
+    def __init__(self, name: str, query: Query, first: int = 0, torn: Collection[str | None] = ()) -> None:
         self.name, self.query, self.first = name, query, first
+        #: The processes of rows that name no run, None for any: they may be of this one.
+        self.torn = {*torn}
+        #: After the end, the orders whose verdicts a further row could change.
+        self.not_final: tuple[str, ...] = ()
         self.monitor = RunMonitor(
             "", query.orders, query.reading, first_index=first, hold_up_to=HELD_UP_TO, forget_from=0, at_once=True
         )
@@ -88,7 +94,13 @@ class LiveRun:
         self.reported: list[str] = []
         self.deferred: list[str] = []
         #: Why nothing is certain of the run before its end.
-        self.invalid_because: str | None = None
+        self.invalid_because: str | None = ROWS_SKIPPED if torn else None
+
+    def lacks(self, processes: Collection[str | None]) -> Iterator[Record]:
+        """Rows of these processes, None for any, may be of this run; yields the withdrawn verdicts."""
+        self.torn.update(processes)
+        if self.invalid_because is None:
+            yield from self._withdrawn(ROWS_SKIPPED)
 
     def add(self, lines: Iterable[str]) -> Iterator[Record]:
         """Adds events of the run; yields the new records."""
@@ -145,7 +157,13 @@ class LiveRun:
 
     def end(self) -> Iterator[Record]:
         """Ends the run; yields the remaining verdicts and the data-quality records."""
-        found = judge_run(self.name, [*self.rows.values(), *self.unplaced], self.query.orders, self.query.reading)
+        found = self._judged(self.torn)
+        outcomes = {one.order: one.outcome for one in found.verdicts}
+        again = self._judged({None}).verdicts if "broken" in outcomes.values() else ()
+        certain = {"asynchronous", *(one.order for one in again if one.outcome == "broken")}
+        self.not_final = tuple(
+            order for order, outcome in outcomes.items() if outcome != "unknown" and order not in certain
+        )
         for one in found.verdicts:
             reported = one.order in self.reported
             if reported and one.outcome != "broken":
@@ -154,6 +172,11 @@ class LiveRun:
                 yield from verdict_records(self.name, [one])
         yield from data_quality_records(self.name, found)
         yield record(JUDGED, None, rows=found.judged)
+
+    def _judged(self, torn: Collection[str | None]) -> RunResult:
+        """The verdicts on all rows, if these processes may have further ones."""
+        lines = [*self.rows.values(), *self.unplaced]
+        return judge_run(self.name, lines, self.query.orders, self.query.reading, torn=torn)
 
 
 # -- many runs ---------------------------------------------------------------------------------------------------------
@@ -169,6 +192,10 @@ class _State:
     runs: dict[str, LiveRun] = field(default_factory=dict)
     last: dict[str, float] = field(default_factory=dict)
     ended: dict[str, float] = field(default_factory=dict)
+    #: By ended run the orders whose verdicts a further row could change.
+    not_final: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    #: By process, or None for any, when its last row came that names no run.
+    torn: dict[str | None, float] = field(default_factory=dict)
     now: float = 0.0
     #: The last Spark batch included.
     batch: int = -1
@@ -220,7 +247,9 @@ class LiveLog:
                     state.last[run] = max(at, state.last.get(run, at))
                     if self.event_time is not None:
                         state.now = max(state.now, at - self.max_lateness)
-            records = [new for run, lines in by_run.items() for new in self._added(run, lines)]
+            unnamed = by_run.pop(UNKNOWN_RUN, [])
+            records = [*self._without_run(unnamed)] if unnamed else []
+            records += [new for run, lines in by_run.items() for new in self._added(run, lines)]
             state.batch = number
             self._report([*records, *self._ended()])
             self._polled = monotonic()  # the time that the batch took does not count
@@ -234,18 +263,35 @@ class LiveLog:
                 self._report(records)
 
     def _added(self, run: str, lines: list[str]) -> Iterator[Record]:
-        if run == UNKNOWN_RUN:
-            for line in lines:
-                try:
-                    read_row(0, line)
-                except UnusableRow as unusable:
-                    yield quarantined(None, line, unusable.reason.text)
-            self.state.last.pop(run, None)
-        elif run in self.state.ended:
+        if run in self.state.ended:
             yield from (quarantined(run, line, AfterEnd().text) for line in lines)
+            yield from self._undone(run)
             self.state.last.pop(run, None)
         else:
-            yield from self.state.runs.setdefault(run, LiveRun(run, self.query, self.first)).add(lines)
+            if run not in self.state.runs:
+                self.state.runs[run] = LiveRun(run, self.query, self.first, self.state.torn)
+            yield from self.state.runs[run].add(lines)
+
+    def _without_run(self, lines: list[str]) -> Iterator[Record]:
+        """Skips lines that name no run: each may be of any run, even of one that has ended, or of which no row came."""
+        for line in lines:
+            try:
+                read_row(0, line)
+            except UnusableRow as unusable:
+                yield quarantined(None, line, unusable.reason.text)
+        self.state.last.pop(UNKNOWN_RUN, None)
+        torn = {process_of(line) for line in lines}
+        self.state.torn |= dict.fromkeys(torn, self.state.now)
+        for live in self.state.runs.values():
+            yield from live.lacks(torn)
+        for run in [*self.state.not_final]:
+            yield from self._undone(run)
+
+    def _undone(self, run: str) -> Iterator[Record]:
+        """The verdicts on an ended run that rows which are no longer judged could change: they are unknown."""
+        for order in self.state.not_final.pop(run, ()):
+            yield record(WITHDRAWN, run, order=order, because=ROWS_SKIPPED)
+            yield from verdict_records(run, unknown([order], ROWS_SKIPPED))
 
     def _advance(self) -> None:
         """Advances the stream's clock, unless the log has event times."""
@@ -258,10 +304,13 @@ class LiveLog:
         state = self.state
         for run, last in list(state.last.items()):
             if state.now - last >= self.idle_timeout:
-                yield from state.runs.pop(run).end()
+                live = state.runs.pop(run)
+                yield from live.end()
                 del state.last[run]
-                state.ended[run] = state.now
+                state.ended[run], state.not_final[run] = state.now, live.not_final
         state.ended = {run: at for run, at in state.ended.items() if state.now - at < self.retention}
+        state.not_final = {run: orders for run, orders in state.not_final.items() if run in state.ended}
+        state.torn = {process: at for process, at in state.torn.items() if state.now - at < self.retention}
 
     def _report(self, records: list[Record]) -> None:
         """Reports records, then saves the state: after an interruption in between, they are reported again."""

@@ -17,17 +17,19 @@ import pyarrow.dataset as ds
 
 from crownless.oracle.classification import ClassifiedRuns
 from crownless.oracle.log_orders.classified import ClassifiedLog, decided
-from crownless.oracle.log_orders.monitor import BROKEN, KEPT, Monitor
+from crownless.oracle.log_orders.monitor import BROKEN, KEPT, NOTHING, OUTCOMES, UNDECIDED, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.formats import BY_ROW
 from crownless.oracle.logs.layout import Numbers
 from crownless.oracle.logs.named_rows import NamedRows
 from crownless.oracle.logs.quarantine import RunResult, judge_run
+from crownless.oracle.logs.rows import process_of
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import as_json
-from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
+from crownless.spec.orders import NO_MESSAGE, ORDERS, UnreceivedPolicy, Verdict, order_named
 
+from .blocks import OF_ANY_RUN
 from .sources import UNKNOWN_RUN
 
 #: All records of a log are one table; `record_type` says what a row reports. In files each type has a folder.
@@ -46,7 +48,8 @@ Record = dict[str, Any]
 #: True: of all runs that break an order.
 Witnesses = bool | Literal["first"]
 
-_VERDICTS = {KEPT: "kept", BROKEN: "broken"}
+#: The decided outcomes, with the reason that a record gives.
+_VERDICTS = {KEPT: ("kept", None), BROKEN: ("broken", None), NOTHING: ("nothing", NO_MESSAGE)}
 
 
 @dataclass(frozen=True)
@@ -110,23 +113,38 @@ def _schema() -> pa.Schema:
 
 def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
     """The records of these runs, and the number of their rows that were judged."""
-    log = decided(rows, rows.numbers(), "", query.orders, query.reading, BY_ROW)
+    log, torn = decided(rows, rows.numbers(), "", query.orders, query.reading, BY_ROW), of_any_run(rows)
+    if torn:
+        log.is_regular[:], log.outcomes[:] = False, UNDECIDED
     found, left = log.outcomes, ~log.by_monitor
     judged = int(np.diff(rows.first)[~left].sum())
     records: list[Record] = []
     for run in np.flatnonzero(left).tolist():
         name = rows.named["run"].names[run].as_py()
-        lines = [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
-        by_spec = judge_run(name, lines, query.orders, query.reading)
+        if name == OF_ANY_RUN:
+            continue
+        by_spec = judge_run(name, lines_of(rows, run), query.orders, query.reading, torn=torn)
         for known, one in zip(found[run].tolist(), by_spec.verdicts, strict=True):
-            both = f"{_VERDICTS.get(known)} by the monitor, {one.outcome} by the spec"
-            assert _VERDICTS.get(known) in (None, one.outcome), f"run {name}, {one.order}: {both}"
+            by_monitor = OUTCOMES[known]
+            both = f"{by_monitor} by the monitor, {one.outcome} by the spec"
+            assert known == UNDECIDED or by_monitor == one.outcome, f"run {name}, {one.order}: {both}"
         if name != UNKNOWN_RUN:
             records += verdict_records(name, by_spec.verdicts, witnesses=bool(query.witnesses))
         records += data_quality_records(name, by_spec)
         judged += by_spec.judged
     yield batch_of([*records, record(JUDGED, None, rows=judged)])
     yield from _verdicts_by_monitor(rows, log.monitor, np.flatnonzero(~left), found, query)
+
+
+def lines_of(rows: NamedRows, run: int) -> list[str]:
+    """The rows of the run of that number as lines of JSON."""
+    return [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
+
+
+def of_any_run(rows: NamedRows) -> set[str | None]:
+    """The processes of the rows that name no run, None for an unknown one: any run may lack them."""
+    names = rows.named["run"].names.to_pylist()
+    return {process_of(line) for run, name in enumerate(names) if name == OF_ANY_RUN for line in lines_of(rows, run)}
 
 
 def _verdicts_by_monitor(
@@ -144,12 +162,13 @@ def _verdicts_by_monitor(
         broken = some[(shown[some] == BROKEN).any(axis=1)]
         made = {(run, order): text for run, order, text in by_shape.of(broken, shown[broken], query.orders)}
         for k, order in enumerate(query.orders):
-            for outcome, verdict in _VERDICTS.items():
+            for outcome, (verdict, because) in _VERDICTS.items():
                 which = some[outcomes[some, k] == outcome]
                 texts = [made.get((run, order)) for run in which.tolist()] if made else [None] * len(which)
                 same = {"record_type": VERDICT, "order": order, "verdict": verdict}
                 columns = {name: pa.repeat(value, len(which)) for name, value in same.items()}
                 columns |= {"run": names.take(which), "witness": pa.array(texts, pa.string())}
+                columns |= {} if because is None else {"because": pa.repeat(because, len(which))}
                 nulls = {field.name: pa.nulls(len(which), field.type) for field in _schema()}
                 if len(which):
                     yield pa.RecordBatch.from_pydict({**nulls, **columns}, schema=_schema())

@@ -22,7 +22,7 @@ from crownless.oracle.log_orders import classify_file as opening
 from crownless.oracle.log_orders.classified import ClassifiedLog
 from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
 from crownless.oracle.log_orders.holes import CertainColumns, certain_columns
-from crownless.oracle.log_orders.monitor import ASYNCHRONOUS, UNDECIDED, Monitor
+from crownless.oracle.log_orders.monitor import ASYNCHRONOUS, OUTCOMES, UNDECIDED, Monitor
 from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.layout import INTERNAL, NONE, SEND, Rows
@@ -66,7 +66,7 @@ def test_every_run_has_the_verdicts_of_the_spec(tmp_path: Path, reading: Unrecei
     for number, known in enumerate(expected):
         assert log.name(number) == known.subject.run
         outcomes = dict(zip(log.orders, log.outcomes[number].tolist(), strict=True))
-        assert {order: ["kept", "broken", "unknown"][k] for order, k in outcomes.items()} == known.outcomes
+        assert {order: OUTCOMES[k] for order, k in outcomes.items()} == known.outcomes
         shown = log.classification(number)
         assert shown.outcomes == known.outcomes
         for of in ("holes", "perhaps_received", "messages"):
@@ -74,7 +74,7 @@ def test_every_run_has_the_verdicts_of_the_spec(tmp_path: Path, reading: Unrecei
     for order in ORDERS:
         assert log.counts(order) == {
             outcome: sum(known.outcomes[order] == outcome for known in expected)
-            for outcome in ("kept", "broken", "unknown")
+            for outcome in ("kept", "broken", "unknown", "nothing")
         }
         firsts = [number for number, known in enumerate(expected) if known.outcomes[order] == "broken"]
         assert log.first_broken(order) == (firsts[0] if firsts else None)

@@ -68,6 +68,11 @@ def test_verdicts_are_those_of_the_log_read_whole_and_with_holes_as_far_as_is_ce
         assert all(verdict.shows_violation for verdict in found.verdicts if verdict.outcome == "broken")
         assert found.json()["orders"].keys() == known.json()["orders"].keys()
         if subject.holes:
+            logged = {(row["message"], row["process"]) for row in rows if row["kind"] in ("deliver", "receive")}
+            listed = {*found.subject.unreceived, *found.subject.perhaps_received}
+            assert not listed & logged, "a message that the log delivers is not unreceived"
+            assert {*found.subject.unreceived} <= {*subject.unreceived}
+            assert {*subject.unreceived, *subject.perhaps_received} <= listed
             continue
         assert found.strongest == known.strongest
         assert (found.subject.processes, found.subject.messages) == (subject.processes, subject.messages)
@@ -114,7 +119,7 @@ def test_what_cannot_be_judged_is_refused_in_a_line(lines: list[str], problem: s
 def test_blocks_may_have_internal_events_alone(tmp_path: Path) -> None:
     internal = [json.dumps({"process": "P3", "index": k, "kind": "internal", "note": "x" * 100}) for k in range(9)]
     found = in_blocks(written(tmp_path / "log.jsonl", internal))
-    assert set(found.outcomes.values()) == {"kept"}
+    assert set(found.outcomes.values()) == {"nothing"}
     found = in_blocks(written(tmp_path / "log.jsonl", [SEND, *internal, DELIVER]))
     assert set(found.outcomes.values()) == {"kept"}
     assert (found.subject.events, found.subject.messages, found.subject.unreceived) == (2, 1, ())

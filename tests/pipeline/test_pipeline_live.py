@@ -231,7 +231,7 @@ def test_a_run_ends_when_the_stream_has_run_for_the_idle_timeout(clock: Clock, t
     second.add(0, rows(X))
     second.add(1, rows(event("P2", 0, "deliver", peer="P1")))
     assert poll(second, 2, 2, 1.5) == []
-    assert poll(second, 1) == ["verdict", "judged"]
+    assert poll(second, 1) == ["verdict", "hole", "judged"]  # the row without a run may be of it
     second.add(2, rows(Y))
     assert facts(records)[-1] == ("quarantine", Y, "it came after the run had ended")
     clock.now += 3600
@@ -254,6 +254,63 @@ def test_by_the_time_in_the_log_a_run_ends_when_later_events_have_come(clock: Cl
     assert records == []
     live.add(3, rows(event("P9", 1, "internal", None, run="other"), at=71))
     assert [row["record_type"] for row in records] == ["verdict", "judged"]
+
+
+def verdicts_after(records: Sequence[Record], run: str) -> dict[str, str]:
+    """The verdicts on a run that stand after these records."""
+    stand: dict[str, str] = {}
+    for row in records:
+        if row["run"] == run and row["record_type"] == "withdrawn":
+            del stand[row["order"]]
+        elif row["run"] == run and row["record_type"] == "verdict":
+            stand[row["order"]] = row["verdict"]
+    return stand
+
+
+#: A message, and two of which the second overtakes the first, which is received or not.
+KEPT = [event("P1", 0, "send", "x", "P2"), event("P2", 0, "deliver", "x")]
+LATE_X = event("P2", 1, "deliver", "x", "P1")
+OF_NO_RUN = '{"process": "P2", "index"'
+
+
+@pytest.mark.parametrize(("run", "line"), [("r", event("P2", 1, "send", "late", "P1")), (UNKNOWN_RUN, OF_NO_RUN)])
+@pytest.mark.parametrize(
+    ("lines", "before", "after"),
+    [
+        (KEPT, {"kept"}, {"unknown"}),
+        ([X, Y, Y_FIRST], {"broken"}, {"unknown"}),  # the late row could receive x
+        ([X, Y, Y_FIRST, LATE_X], {"broken"}, {"broken"}),
+        ([event("P1", 0, "internal")], {"nothing"}, {"unknown"}),
+    ],
+)
+def test_a_row_that_comes_too_late_leaves_the_verdicts_that_it_could_change_unknown(
+    run: str, line: str, lines: list[str], before: set[str], after: set[str]
+) -> None:
+    records: list[Record] = []
+    live = LiveLog(records.extend, event_time="at", max_lateness=0, idle_timeout=10)
+    live.add(0, [("r", one, 0.0) for one in lines])
+    live.add(1, [("later", event("P1", 0, "internal"), 100.0)])
+    ended = verdicts_after(records, "r")
+    assert {ended["fifo"], ended["causal"]} == before
+    live.add(2, [(run, line, 100.0)])
+    found = verdicts_after(records, "r")
+    assert {found["fifo"], found["causal"]} == after
+    assert found.keys() == {*ORDERS}
+
+
+def test_a_row_that_names_no_run_may_be_of_a_run_in_progress_and_of_one_that_begins_later() -> None:
+    records: list[Record] = []
+    live = LiveLog(records.extend, event_time="at", max_lateness=0, idle_timeout=10, retention=50)
+    live.add(0, [("r", one, 0.0) for one in (X, Y, Y_FIRST, LATE_X)])
+    assert verdicts_after(records, "r")["fifo"] == "broken"
+    live.add(1, [(UNKNOWN_RUN, OF_NO_RUN, None)])
+    assert verdicts_after(records, "r") == {}
+    live.add(2, [("s", one, 1.0) for one in KEPT])
+    live.add(3, [("t", one, 100.0) for one in KEPT])
+    live.add(4, [("u", one, 200.0) for one in KEPT])
+    live.add(5, [("v", event("P1", 0, "internal"), 300.0)])
+    fifo = {run: verdicts_after(records, run)["fifo"] for run in "rstu"}
+    assert fifo == {"r": "broken", "s": "unknown", "t": "unknown", "u": "kept"}
 
 
 def test_rows_of_any_kind_become_lines_with_their_times() -> None:

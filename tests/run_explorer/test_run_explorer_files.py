@@ -12,6 +12,7 @@ from command_line_runner import Crownless
 from explorer_pages import RUNS, broken_by, download, explored, page_of, space_of, the_test_in, violation
 
 import crownless as cr
+from crownless.oracle.classification import NamedComputation
 from crownless.run_explorer.subjects import choices_of, of_computation
 from crownless.spec.computation import Computation
 
@@ -55,7 +56,7 @@ def test_a_saved_test_of_a_right_protocol_passes(tmp_path: Path) -> None:
 def test_a_saved_test_of_a_computation_says_what_it_breaks(tmp_path: Path) -> None:
     c = cr.parse("P1: send a to P2; send b to P2\nP2: receive b; receive a")
     odd = Computation(("10.0.0.1:80", '"x" </script>'), c.messages, c.lines)
-    explored = of_computation(odd, "odd")
+    explored = of_computation(NamedComputation("odd", None, odd))
     with opened(page_of(tmp_path, explored.space)) as shown:
         assert shown.locator("#diagram .name").all_text_contents() == list(odd.processes)
         shown.locator("#orders button", has_text="fifo").click()

@@ -21,7 +21,7 @@ EXIT_INTERNAL_ERROR, EXIT_CANNOT_WRITE = 70, 74
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141
 
 _VIOLATED = frozenset({"violated", "broken", "refuted"})
-_UNDECIDED = frozenset({"unknown", "not proved"})
+_UNDECIDED = frozenset({"unknown", "nothing", "not proved"})
 
 #: If set in the environment, the whole traceback of an internal error is printed.
 TRACEBACK = "CROWNLESS_TRACEBACK"

@@ -33,6 +33,7 @@ STYLES = {
     "violated": "bold red",
     "broken": "bold red",
     "unknown": "yellow",
+    "nothing": "yellow",
 }
 
 #: Keys for the values of `--ascii` and `--json` while a verb runs.

@@ -1,14 +1,15 @@
-"""The run with which a page begins unless one is requested: a run worth stepping through."""
+"""The run with which a page of a protocol begins unless one is requested: a run worth stepping through."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from crownless.runtime.ending import look
+from crownless.runtime.ending import Limits, look, stoppable
+from crownless.runtime.printable import some
 
 from .state_space import StateSpace
 
-#: The most nodes that are searched, the nearest to the start.
+#: The most nodes that are searched for a packet that is held back, the nearest to the start.
 VISITED = 2_000
 
 
@@ -19,47 +20,78 @@ class FirstRun(NamedTuple):
     shows: str
 
 
-NO_RUN = FirstRun([], "")
+def first_run(space: StateSpace, data: dict[str, Any], limits: Limits | None = None) -> FirstRun:
+    """A shortest run on the page that violates a promised property; failing that, one in which a packet is held back,
+    if possible for one of another link; failing that, one in which everything is delivered, or else a longest one.
 
-
-def first_run(space: StateSpace, nodes: int = VISITED) -> FirstRun:
-    """A shortest run that violates a promised property; failing that, one in which a packet is held back, if possible
-    for one of another link; failing that, or of a computation, one in which everything is delivered. It may be empty.
-    `nodes`: of the state space, the nearest to the start; at most `VISITED` are searched. It can be ended early.
+    `data`: the page's tables, as in `StateSpace.as_data`. If the page lacks states, `shows` says that a violation was
+    searched only among those that it has.
     """
-    search = partial(_shortest, space, min(nodes, VISITED))
-    if space.is_of_a_computation:
-        return FirstRun(search(lambda node, _: space.delivers_everything(node)) or [], "the whole computation")
     promised = set(space.promised)
-    violation = search(lambda _, effect: not promised.isdisjoint(space.broken_by(effect)))
+    tree = _Tree(data)
+    violation = tree.shortest(lambda _, effect: not promised.isdisjoint(space.broken_by(effect)))
     if violation is not None:
         return FirstRun(violation, "a shortest run that violates what the protocol promises")
+    found = FirstRun(tree.longest(), "a longest run on this page")
+    with stoppable(limits):
+        found = _without_violation(space, tree) or found
+    here = f"; none of the {some(data['states'], 'state')} on this page shows a violation, and there are further states"
+    return found._replace(shows=found.shows + here * data["beyond"])
+
+
+def _without_violation(space: StateSpace, tree: "_Tree") -> FirstRun | None:
     for alone in (True, False):
-        held_back = search(partial(_holds_back, space, alone))
+        held_back = tree.shortest(partial(_holds_back, space, alone), VISITED)
         if held_back is not None:
             return FirstRun(held_back, "a run in which a packet is held back")
-    complete = search(lambda node, _: space.delivers_everything(node))
-    return FirstRun(complete, "a run in which every message is delivered") if complete else NO_RUN
+    complete = tree.shortest(lambda node, _: space.delivers_everything(node), VISITED)
+    return FirstRun(complete, "a run in which every message is delivered") if complete else None
 
 
 def _holds_back(space: StateSpace, alone: bool, node: int, _: int) -> bool:
     return space.holds_back(node, alone=alone)
 
 
-def _shortest(space: StateSpace, most: int, wanted: Callable[[int, int], bool]) -> list[int] | None:
-    """The choices of a shortest run to a wanted node, or whose last move, or its end, has a wanted effect."""
-    runs: dict[int, list[int]] = {0: []}
-    reached = [0]
-    for node in reached:
-        look()
-        flat, at_end = space.moves(node)
-        if wanted(node, at_end):
-            return runs[node]
-        for choice in range(len(flat) // 3):
-            _, after, effect = flat[3 * choice : 3 * choice + 3]
-            if effect and wanted(after, effect):
-                return [*runs[node], choice]
-            if after not in runs and len(reached) < most:
-                runs[after] = [*runs[node], choice]
-                reached.append(after)
-    return None
+class _Tree:
+    """A shortest run to each node of a page, by the move that leads there."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self._moves: Sequence[Sequence[int]] = data["moves"]
+        self._ends: dict[str, int] = data["ends"]
+        #: By node the node before it, and the choice there; the nearest nodes first.
+        self._from: dict[int, tuple[int, int] | None] = {0: None}
+        self._reached = [0]
+        for node in self._reached:
+            for choice, after, _ in self._moves_of(node):
+                if after not in self._from:
+                    self._from[after] = (node, choice)
+                    self._reached.append(after)
+
+    def _moves_of(self, node: int) -> Iterator[tuple[int, int, int]]:
+        """The moves of a node that stay on the page: the choice, the node after it, and its effect."""
+        flat = self._moves[node]
+        for k in range(1, len(flat), 3):
+            if 0 <= flat[k] < len(self._moves):
+                yield k // 3, flat[k], flat[k + 1]
+
+    def shortest(self, wanted: Callable[[int, int], bool], most: int | None = None) -> list[int] | None:
+        """The choices of a shortest run to a wanted node, or whose last move, or its end, has a wanted effect."""
+        for node in self._reached[:most]:
+            look()
+            if wanted(node, self._ends.get(str(node), 0)):
+                return self._run_to(node)
+            for choice, after, effect in self._moves_of(node):
+                if effect and wanted(after, effect):
+                    return [*self._run_to(node), choice]
+        return None
+
+    def longest(self) -> list[int]:
+        """The choices of a shortest run to a farthest node."""
+        return self._run_to(self._reached[-1])
+
+    def _run_to(self, node: int) -> list[int]:
+        choices = []
+        while (came := self._from[node]) is not None:
+            node, choice = came
+            choices.append(choice)
+        return choices[::-1]

@@ -44,7 +44,9 @@ class ExplorerServer(ThreadingHTTPServer):
         #: Pages of another server, which was on this port before, do not have it.
         self.session = secrets.token_hex(8)
         data = explored.space.as_data(AT_FIRST, serves_more=True)
-        start, shows = (explored.start, "") if explored.start else first_run(explored.space, AT_FIRST)
+        start, shows = explored.start, explored.shows
+        if not start:
+            start, shows = first_run(explored.space, data)
         self.page = explorer_page(data, explored.title, start, shows=shows, session=self.session).encode()
 
     @property

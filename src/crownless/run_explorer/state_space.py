@@ -74,7 +74,6 @@ class StateSpace:
         self._unpromised = unpromised
         #: False for nodes and computations: there is no protocol class to check.
         self.is_of_a_protocol = names is None and type(check.machine).shows_variables
-        self.is_of_a_computation = names is not None
         scope = "; ".join(filter(None, (check.workload.scope, check.machine.not_tried)))
         self.names = names or Names(check.workload.processes, {}, scope)
         self.system: System = check.system()

@@ -13,6 +13,7 @@ from crownless.model_check.runs.saved_runs import SAVED_RUNS_HINT, SavedCheck
 from crownless.model_check.runs.stepwise import Follower
 from crownless.model_check.system.properties import AT_ONE_RECEIVER
 from crownless.model_check.system.system import LocalStep
+from crownless.oracle.classification import NamedComputation
 from crownless.oracle.conformance.answers import Answers
 from crownless.oracle.conformance.conformance_request import DELIVERY, Request
 from crownless.oracle.conformance.node import Implementation
@@ -31,12 +32,15 @@ ANY_LINEARIZATION = "in every order that happened-before allows"
 
 
 class Explored(NamedTuple):
-    """A state space, its title on the page, the choices of the run to begin with, and its check."""
+    """A state space, its title on the page, the choices of the run to begin with, its check, and what that run shows;
+    without choices the page chooses a run.
+    """
 
     space: StateSpace
     title: str
     start: list[int]
     check: Check
+    shows: str = ""
 
 
 def of_check(check: Check) -> Explored:
@@ -46,13 +50,36 @@ def of_check(check: Check) -> Explored:
     return Explored(space, f"{space.check.protocol}: every run, step by step", [], check)
 
 
-def of_computation(c: Computation, name: str) -> Explored:
-    """A computation or a run of a log: its events happen in any order that happened-before allows."""
+def of_computation(named: NamedComputation) -> Explored:
+    """A computation or a run of a log, whose events happen in any order that happened-before allows. It begins with the
+    order that the log recorded.
+    """
+    c, is_logged = named.computation, bool(named.event_lines)
+    shows = "the order in which the log has these events" if is_logged else "one order of all events"
+    lacks = f"; the log has {some(len(named.holes), 'hole')}, and the page what is certain" if named.holes else ""
+    events = (
+        (c.process_of[e], event.kind.replace("receive", "deliver"), c.messages[event.message].name)
+        for e, event in ((e, c.events[e]) for e in named.recorded_order)
+        if event.message is not None
+    )
+    return _every_linearization(c, named.run or printable_name(named.file), events, shows, lacks)
+
+
+def _every_linearization(
+    c: Computation, name: str, begin: Iterable[tuple[int, str, str]], shows: str = "", lacks: str = ""
+) -> Explored:
+    """A computation, beginning with its events in that order, each by process, kind, and name of the message."""
     script, messages = _plain_script(c)
     check = _with_orders(Check(protocol="unordered", program=script))
-    scope = f"{some(len(c.processes), 'process')}, {some(len(c.messages), 'message')}, {ANY_LINEARIZATION}"
-    space = StateSpace(check.resolve(), Names(c.processes, messages, scope))
-    return Explored(space, f"{name}: every linearization, step by step", [], check)
+    scope = f"{some(len(c.processes), 'process')}, {some(len(c.messages), 'message')}, {ANY_LINEARIZATION}{lacks}"
+    names = Names(c.processes, messages, scope)
+    space = StateSpace(check.resolve(), names)  # another one, in which nodes are numbered as they come
+    start, node = list[int](), 0
+    for event in begin:
+        choice, node = _move_of(space, node, event)
+        start.append(choice)
+    title = f"{name}: every linearization, step by step"
+    return Explored(StateSpace(check.resolve(), names), title, start, check, shows * bool(start))
 
 
 def _plain_script(c: Computation) -> tuple[notation.Script, dict[str, str]]:
@@ -97,15 +124,13 @@ def _of_recorded_run(saved: SavedCheck, run: Run, name: str) -> Explored:
     c = computation_of_run(run)
     if c is None:
         raise BadInput("what its application sees is no computation", hint="draw the run: crownless show")
-    explored = of_computation(c, name)
-    space = of_computation(c, name).space
-    start, node = [], 0
-    for action in run.actions:
-        for kind, message in action.happened:
-            choice, node = _move_of(space, node, (run.processes.index(action.process), kind, message))
-            start.append(choice)
+    events = (
+        (run.processes.index(action.process), kind, message)
+        for action in run.actions
+        for kind, message in action.happened
+    )
     title = f"{saved.protocol} violates {name}: its computation, step by step"
-    return explored._replace(title=title, start=start)
+    return _every_linearization(c, name, events)._replace(title=title)
 
 
 def _move_of(space: StateSpace, node: int, event: tuple[int, str, str]) -> tuple[int, int]:

@@ -12,10 +12,11 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import TypeVar
 
 from .memory import NO_MEMORY, measure_anew, memory_in_use, memory_left
 
@@ -33,8 +34,13 @@ WATCH_EVERY = 0.1
 HINT_AFTER = 3.0
 #: Seconds allowed without a check once a limit is reached.
 GRACE = 8.0
+#: The number of items, such as rows of a log, between two checks of `looked_at`: some hundredths of a second.
+ITEMS_AT_A_TIME = 1 << 12
 #: Exit codes of a process that the thread ends.
 EXIT_AT_LIMIT, EXIT_INTERRUPTED = 3, 130
+
+
+T = TypeVar("T")
 
 
 class Stopped(KeyboardInterrupt):
@@ -279,6 +285,14 @@ def look() -> None:
     reason = stop_reason()
     if reason is not None:
         raise Stopped(reason)
+
+
+def looked_at(items: Iterable[T], every: int = ITEMS_AT_A_TIME) -> Iterator[T]:
+    """The same items; raises `Stopped` before one of every so many if the running part is to end."""
+    for number, item in enumerate(items):
+        if not number % every:
+            look()
+        yield item
 
 
 def looking(limits: Limits, calls: int = 1024) -> Callable[[], None]:

@@ -22,7 +22,7 @@ from crownless.spec.computation import Computation, project, without_idle_proces
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
 from crownless.spec.diagrams.text import draw
-from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
+from crownless.spec.orders import NO_MESSAGE, UnreceivedPolicy, Verdict, decide, in_words
 from crownless.spec.witnesses import messages_of
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
             why, details = "", (printable_line(unknown),)
         elif witness is not None and c is not None:
             why, details = witness.headline(c), tuple(witness.details(c))
-        rows.add_row(verdict.order, Text(verdict.outcome, style=STYLES[verdict.outcome]), printable_line(why))
+        outcome = Text(in_words(verdict.outcome), style=STYLES[verdict.outcome])
+        rows.add_row(verdict.order, outcome, printable_line(why))
         if details:
             explained.setdefault(details, []).append(verdict.order)
     rows.print()
@@ -167,9 +168,13 @@ def _conclusion(classification: oracle.Classification) -> str:
 
     strongest = ", ".join(classification.strongest)
     none = "none of these orders" if not those("unknown") else "none for certain"
-    parts = [f"keeps {those('kept') or none}" + f" (strongest: {strongest})" * bool(strongest)]
+    nothing = those("nothing")
+    only_nothing = {*outcomes.values()} == {"nothing"}
+    kept = f"keeps {those('kept') or none}" + f" (strongest: {strongest})" * bool(strongest)
+    parts = [] if only_nothing else [kept]
     parts += [f"violates {those('broken')}"] * bool(those("broken"))
     parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
+    parts += [f"nothing to judge: {NO_MESSAGE if only_nothing else nothing}"] * bool(nothing)
     delivery = classification.subject.delivery
     violated = [] if delivery is None else delivery.violated
     parts += [f"violates {', '.join(violated)}"] * bool(violated)
@@ -239,7 +244,12 @@ def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> Non
     print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
     counts = {order: sum((Counter(part.counts(order)) for part in parts), Counter[str]()) for order in chosen}
     each = ((order, _where(parts, first_broken(parts, order)), counts[order]) for order in chosen)
-    print_counts("order", "first that violates it", ("kept", "broken", "unknown"), each)
+    print_counts("order", "first that violates it", outcomes_in(counts.values()), each)
+
+
+def outcomes_in(counts: Iterable[Mapping[str, int]], good: str = "kept", bad: str = "broken") -> tuple[str, ...]:
+    """The outcomes to count: `nothing` only if it occurs."""
+    return (good, bad, "unknown", *["nothing"] * any(one.get("nothing", 0) for one in counts))
 
 
 def print_counts(
@@ -319,14 +329,15 @@ def _print_context(context: "Context") -> None:
 def _print_delivery(delivery: Delivery) -> None:
     """Prints each property with its verdict, followed by its violations."""
     for name, found in delivery.json().items():
-        print_line(f"{name}: {found['verdict']}")
+        print_line(f"{name}: {in_words(found['verdict'])}")
         lines = [printable_line(one.text) for one in delivery.of(name)]
         _print_first(VIOLATIONS_UP_TO, lines, "violation", indent="  ")
 
 
 def unknown_properties(parts: Sequence[ClassifiedRuns]) -> bool:
-    """True if some property of a run is unknown."""
-    return any("unknown" in map(delivery.outcome, delivery.json()) for _, _, delivery in _deliveries(parts))
+    """True if some property of a run is unknown, or has nothing to judge."""
+    undecided = {"unknown", "nothing"}
+    return any(undecided & {*map(delivery.outcome, delivery.json())} for _, _, delivery in _deliveries(parts))
 
 
 def first_violations(parts: Sequence[ClassifiedRuns]) -> dict[str, tuple[int, int]]:
@@ -342,11 +353,10 @@ def print_delivery_summary(parts: Sequence[ClassifiedRuns]) -> None:
     """Prints how many runs have and violate each property, and the first that violates it."""
     deliveries = [delivery for _, _, delivery in _deliveries(parts)]
     firsts = first_violations(parts)
-    each = (
-        (name, _where(parts, firsts.get(name)), Counter[str](one.outcome(name) for one in deliveries))
-        for name in PROPERTIES
-    )
-    print_counts("property", "first that violates it", ("holds", "violated", "unknown"), each)
+    counts = {name: Counter[str](one.outcome(name) for one in deliveries) for name in PROPERTIES}
+    each = ((name, _where(parts, firsts.get(name)), counts[name]) for name in PROPERTIES)
+    outcomes = outcomes_in(counts.values(), "holds", "violated")
+    print_counts("property", "first that violates it", outcomes, each)
 
 
 def _deliveries(parts: Sequence[ClassifiedRuns]) -> Iterator[tuple[int, int, Delivery]]:

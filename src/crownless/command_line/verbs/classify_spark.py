@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from crownless.command_line.endings import exit_code, say
 from crownless.command_line.output import print_json, print_line, status
+from crownless.oracle.log_orders.monitor import OUTCOMES
 from crownless.pipeline.logs.judging import LogResult, judge, judge_by_clocks, judge_one_run, read
 from crownless.pipeline.logs.live import IDLE_TIMEOUT, LATER, MAX_LATENESS, WITHDRAWN, LiveLog, read_live, start, stop
 from crownless.pipeline.logs.records import HOLE, JUDGED, QUARANTINE, VERDICT, Query, Record, batch_of
@@ -21,7 +22,7 @@ from crownless.runtime.ending import Stopped, interrupted_by, stoppable
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 
-from .classify_report import print_counts
+from .classify_report import outcomes_in, print_counts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -75,7 +76,7 @@ def classify_on_spark(options: "ClassifyOptions") -> int:
                 judged = LogResult(judged.count, spark.read.schema(judged.records.schema).parquet(out))
             facts = _facts(dataset, judged, query, options.log.notes)
             if not options.one_run and (unnamed := judged.quarantine.where("run IS NULL").count()):
-                of_any = f"{some(unnamed, 'row')} in quarantine: of no known run; a run that lacks one may be kept here"
+                of_any = f"{some(unnamed, 'row')} skipped without a run: any run may lack them: no order is surely kept"
                 facts["notes"].append(of_any)
             if out is None:
                 judged.records.unpersist()
@@ -117,7 +118,7 @@ def _facts(dataset: str, judged: LogResult, query: Query, notes: Sequence[str]) 
     for order in query.orders:
         found = first.get(order)
         by_order[order] = {
-            "runs": {outcome: counts.get((order, outcome), 0) for outcome in ("kept", "broken", "unknown")},
+            "runs": {outcome: counts.get((order, outcome), 0) for outcome in OUTCOMES.values()},
             "first_broken": None if found is None else {"run": found["run"], "witness": json.loads(found["witness"])},
         }
     return {
@@ -144,7 +145,7 @@ def _print(facts: dict[str, Any], out: str | None) -> None:
     firsts = {order: each["first_broken"] for order, each in orders}
     named = {order: "" if first is None else f"run {printable_name(first['run'])}" for order, first in firsts.items()}
     each = ((order, named[order], of["runs"]) for order, of in orders)
-    print_counts("order", "first that violates it", ("kept", "broken", "unknown"), each)
+    print_counts("order", "first that violates it", outcomes_in(of["runs"] for _, of in orders), each)
     for note in facts["notes"]:
         print_line(f"note: {note}")
     for row in facts["quarantine"]:

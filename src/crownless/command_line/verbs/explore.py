@@ -98,14 +98,12 @@ def explore(
             def progress(states: int) -> None:
                 line.update(some(states, "state"))
 
-            line.update("choosing a run to begin with")
             began = time.monotonic()
-            start, shows = explored.start, ""
+            start, shows = explored.start, explored.shows
+            data = explored.space.as_data(max_states, limits, progress, start=start)
             if not start:
-                with stoppable(limits):
-                    start, shows = first_run(explored.space, max_states)
-            left = limits.after(time.monotonic() - began)
-            data = explored.space.as_data(max_states, left, progress, start=start)
+                line.update("choosing a run to begin with")
+                start, shows = first_run(explored.space, data, limits.after(time.monotonic() - began))
     if as_json:
         print_json({"space": {**data, "start": start}})
     if html is not None:

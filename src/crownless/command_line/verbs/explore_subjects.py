@@ -71,7 +71,7 @@ def explored_subject(
         if others:
             named = f"choose one, such as --run {printable_name(one.run or '')}"
             raise BadInput(f"it has {len(others) + 1:,} runs, and a page shows one", hint=named, file=name)
-        yield of_computation(one.computation, one.run or printable_name(name))
+        yield of_computation(one)
     else:
         yield of_check(Check(protocol=name, **system))
 
