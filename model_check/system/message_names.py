@@ -50,6 +50,8 @@ class Sample:
         """Repeats a call of the method, if it is in the sample; raises `Refused` if its outcomes depend on names."""
         if not _is_sampled(self._examined, method, FIRST_EXAMINED):
             return
+        if method == "deliverable":
+            function = _truth_of(function)
         messages = sorted(set(_messages_in(arguments)))
         kinds = tuple(given.kind for given in arguments if isinstance(given, Packet))
         if messages and _is_sampled(self._repeated, (method, kinds, len(messages)), FIRST_REPEATED):
@@ -141,6 +143,11 @@ def _structure_of(value: Any) -> Structure:
     if isinstance(value, list):
         return LIST
     return MAPPING if isinstance(value, dict) else structure_of(value)
+
+
+def _truth_of(function: Callable[..., Any]) -> Callable[..., bool]:
+    """The guard, whose answer may be anything with a truth value."""
+    return lambda *arguments: bool(function(*arguments))
 
 
 def _is_sampled(count: Counter[Any], sort: Hashable, first: int) -> bool:

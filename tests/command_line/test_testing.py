@@ -42,7 +42,7 @@ class Drops(Relay):
     """Delivers nothing after the first message of a sender."""
 
     def on_packet(self, source: int, packet: Any) -> None:
-        if packet.endswith(".1"):
+        if packet in ("1-2.1", "2-1.2"):
             self.deliver(packet)
 
 
@@ -124,7 +124,7 @@ def test_a_class_or_a_test_that_says_what_cannot_be_sent_is_refused() -> None:
 
 class Raises(Relay):
     def on_packet(self, source: int, packet: Any) -> None:
-        if packet.endswith(".2"):
+        if packet == "1-2.2":
             list[int]()[source]
         super().on_packet(source, packet)
 

@@ -131,7 +131,7 @@ class AnswersTheSecond(Relay):
     """Packets follow each other without end once there are two messages."""
 
     def on_packet(self, source: int, packet: str) -> None:
-        if packet.endswith(".1"):
+        if packet in ("1-2.1", "2-1.2"):
             self.deliver(packet)
         else:
             self.transmit(source, packet)

@@ -155,6 +155,7 @@ ALLOWED: Mapping[str, Any] = {
     },
     "a name is kept as the message could be": {"on_packet": kept(lambda message: message.name)},
     "a message is looked for": {"deliverable": lambda self, i, state, packet: packet.message not in state.waiting},
+    "a guard gives anything with a truth value": {"deliverable": lambda self, i, state, packet: (packet.message, 1)},
     "an invariant reads names": {
         "invariants": {"in order": lambda self, i, state: not state.waiting or min(state.waiting).name >= ""}
     },
