@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -157,9 +158,11 @@ def test_values_of_another_kind_than_most_have_no_place(
 def test_a_quarantined_row_of_no_known_run_is_noted(tmp_path: Path, crownless: Callable[..., Answer]) -> None:
     lines = random_log(5, 3, holes=False, multicasts=False)
     whole, cut = (written(tmp_path / name, [*lines, *more]) for name, more in (("a.jsonl", ()), ("b.jsonl", ("{",))))
-    assert "of no known run" not in crownless(whole).out
-    said = "note: 1 row in quarantine: of no known run; a run that lacks one may be kept here"
-    assert said in " ".join(crownless(cut).out.split())
+    assert "skipped without a run" not in crownless(whole).out
+    answer = crownless(cut)
+    said = "note: 1 row skipped without a run: any run may lack them: no order is surely kept"
+    assert said in " ".join(answer.out.split())
+    assert re.search(r"fifo .* 0 +[0-9]+ +[0-9]+\n", answer.out), "no run is known to keep it"
 
 
 # -- one run, clocks ---------------------------------------------------------------------------------------------------
@@ -257,7 +260,7 @@ def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(crownless
         assert (code, err) == (1, "")
         facts = json.loads(printed)["summary"]
         assert facts["rows"] == {"read": 6, "judged": 6, "quarantined": 0}
-        assert facts["orders"]["fifo"]["runs"] == {"kept": 1, "broken": 0, "unknown": 0}
+        assert facts["orders"]["fifo"]["runs"] == {"kept": 1, "broken": 0, "unknown": 0, "nothing": 0}
         assert facts["orders"]["causal"]["first_broken"]["witness"]["kind"] == "overtaking"
     written(tmp_path / "log.jsonl", [SEND, "{"])
     assert crownless(path, "--order", "fifo")[0] == 3
