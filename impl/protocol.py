@@ -352,14 +352,14 @@ def default_bound(kind: type[ProtocolMachine]) -> tuple[int, int]:
     return kind.bound if sets or kind.sends == "unicast" else (3, 3)
 
 
-#: The name of the bound on retransmission: a parameter of every protocol with timers.
+#: The bound on retransmission, a parameter of every protocol with timers: its name, and the parameter.
 COPIES = "copies"
+_MOST_COPIES = Parameter("how many equal packets may be in flight", lambda n: 2, 1, "a packet must be able to travel")
 
 
 def parameters_of(kind: type[ProtocolMachine]) -> dict[str, Parameter]:
     """The protocol's own parameters, and `COPIES` if it has timers."""
-    bound = Parameter("how many equal packets may be in flight", lambda n: 2, 1, "a packet must be able to travel")
-    return {**({COPIES: bound} if kind.timers else {}), **kind.parameters}
+    return {**({COPIES: _MOST_COPIES} if kind.timers else {}), **kind.parameters}
 
 
 #: The base class of a user's own protocol.

@@ -157,8 +157,8 @@ class MachineCalls:
         self._trusted = machine.is_known_to_be_pure or self._bundled
         #: The number of double calls of each method.
         self._doubled = Counter[str]()
-        #: The calls repeated with renamed messages.
-        self._renaming_sample = Sample(in_order=in_order)
+        #: The calls repeated with renamed messages; None: a trusted machine is called once.
+        self._renaming_sample = None if self._trusted else Sample(in_order=in_order)
         #: The processes and local states whose internal steps are known to terminate.
         self._ending: set[tuple[int, Any]] = set()
 
@@ -255,7 +255,7 @@ class MachineCalls:
             if not self._trusted and self._doubled[method] < FIRST_CALLS:
                 self._doubled[method] += 1
                 again = checked(function(*arguments), arguments)
-            if not self._trusted and again == answer and method in METHODS:
+            if self._renaming_sample is not None and again == answer and method in METHODS:
                 self._renaming_sample.compare(method, function, arguments, answer)
         except Refused as refused:
             raise Call.of(self._kind, method, arguments).wrong(refused.problem, refused.hint) from None

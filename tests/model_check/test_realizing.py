@@ -225,31 +225,36 @@ def test_what_generates_no_computation_is_compared_with_no_order(crownless: Crow
     assert (in_json.code, facts["computations"], facts["equals"], facts["contained_in"]) == (1, 0, None, [])
 
 
+#: The number of messages sent; those delivered, each with its number.
+State = tuple[int, tuple[tuple[int, Message], ...]]
+
+
 class Reorders(ProtocolMachine):
     """Delivers at once, and takes back, some time later, what it should have delivered later. For one sender."""
 
     promises = "fifo"
 
-    def initial(self, i: int) -> tuple[int, tuple[Message, ...]]:
+    def initial(self, i: int) -> State:
         return (0, ())
 
-    def send(self, i: int, state: tuple[int, tuple[Message, ...]], message: Message) -> Sequence[Step]:
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         number, delivered = state
         packet = Packet(i, message.receiver, "message", message, number)
         return [Step((number + 1, delivered), [packet], [AppEvent("send", message)])]
 
-    def on_packet(self, i: int, state: tuple[int, tuple[Message, ...]], packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         assert packet.message is not None
         number, delivered = state
-        return [Step((number, (*delivered, packet.message)), (), [AppEvent("deliver", packet.message)])]
+        state = (number, (*delivered, (packet.stamp, packet.message)))
+        return [Step(state, (), [AppEvent("deliver", packet.message)])]
 
-    def internal(self, i: int, state: tuple[int, tuple[Message, ...]]) -> Sequence[tuple[str, Step]]:
+    def internal(self, i: int, state: State) -> Sequence[tuple[str, Step]]:
         number, delivered = state
-        in_order = tuple(sorted(delivered))
+        in_order = tuple(sorted(delivered, key=lambda pair: pair[0]))
         if delivered == in_order:
             return []
-        undone = [AppEvent("undeliver", message) for message in reversed(delivered)]
-        done = [AppEvent("deliver", message) for message in in_order]
+        undone = [AppEvent("undeliver", message) for _, message in reversed(delivered)]
+        done = [AppEvent("deliver", message) for _, message in in_order]
         return [("reorder", Step((number, in_order), (), [*undone, *done]))]
 
 
