@@ -141,7 +141,7 @@ class Checkpoint:
                 hint=f"request the same check as then, or {START_OVER_HINT}",
             )
         with undamaged(where):
-            return msgspec.convert(header["search"], SavedSearch), np.load(self.directory / CHECKPOINT)
+            return msgspec.convert(header["search"], SavedSearch, str_keys=True), np.load(self.directory / CHECKPOINT)
 
 
 @contextmanager

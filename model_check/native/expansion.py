@@ -191,10 +191,9 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
                 of_site = tables.seen[sites[row[1 + p], kernels.SEEN]]
                 seen |= of_site[0] | (of_site[1] if may_send else 0)
             found.seen[0] |= seen
-            sends_something = may_send and what & kernels.MAY_SEND != 0
             verdict = 0
             if not what & kernels.MUST_MOVE and not (may_send and what & kernels.MUST_SEND):
-                verdict = evaluate_end(row, total, sends_something, space, found, r)
+                verdict = evaluate_end(row, total, space, found, r)
             elif not system.takes_anything and has_completed(row, space):
                 found.seen[1] |= kernels.ENDS_COMPLETE
             if found.marks.shape[0]:

@@ -62,8 +62,8 @@ READY_TO_RECEIVE, FINISHED, CRASHED = 1, 2, 4
 #: … and of its site: some step is obligatory; while sends remain, a send is obligatory; a send is possible.
 MUST_MOVE, MUST_SEND, MAY_SEND = 8, 16, 32
 
-#: Facts about a run that ends in a row: it blocks, or no process can send more; something is never delivered; it
-#: completes. From the bit of `ENDS_BLOCKED_AT` on: process by process, that it can send no more.
+#: Facts about a run that ends in a row: it blocks; something is never delivered; it completes. From the bit of
+#: `ENDS_BLOCKED_AT` on: process by process, that it can send no more.
 ENDS_BLOCKED, ENDS_OWING, ENDS_COMPLETE = 1, 2, 4
 ENDS_BLOCKED_AT = 3
 

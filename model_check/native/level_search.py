@@ -118,7 +118,7 @@ class LevelSearch:
         """The bits of a live property that a run violates by ending; a process that never sends cannot be blocked."""
         bits = LIVE_BITS[name]
         if name == properties.NEVER_BLOCKS.name:
-            bits |= sum(1 << kernels.ENDS_BLOCKED_AT + process for process in self.result.senders)
+            bits |= sum(1 << kernels.ENDS_BLOCKED_AT + process for process in self.result.senders or range(self.n))
         return bits
 
     # -- the rows, which an engine defines -----------------------------------------------------------------------------
@@ -196,6 +196,8 @@ class LevelSearch:
             self.result.actions = {name: count for name, count in self.result.actions.items() if count}
             sys.setswitchinterval(switching)
         result = self.result
+        if not result.stopped:
+            result.note_blocked(at_end=True)
         result.broken = {name: depth for name, depth in result.broken.items() if name in self.properties}
         result.acyclic = self.tables.acyclic
         result.reached |= self.tables.exercised.reached

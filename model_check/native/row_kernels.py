@@ -125,14 +125,14 @@ def has_completed(row: Any, space: kernels.Space) -> bool:
 
 
 @called_by_kernels
-def evaluate_end(row: Any, total: int, may_send: bool, space: kernels.Space, found: kernels.Found, r: int) -> int:
+def evaluate_end(row: Any, total: int, space: kernels.Space, found: kernels.Found, r: int) -> int:
     """Judges a run that ends here, in bits `ENDS_…`."""
     system, sites = space.system, space.tables.sites
     owed, unsent = space.monitor_states.owed[row[0]], unsent_in(row, space)
     if crashed_in(row, space) >= 0:
         owed >>= 16
     finished = total == system.bound if system.takes_anything else programs_end(row, space)
-    if (not finished and not may_send) or unsent != 0:
+    if (not finished and not system.takes_anything) or unsent != 0:
         verdict = kernels.ENDS_BLOCKED
         if not system.takes_anything:
             found.blocked[found.used[2]] = r

@@ -52,15 +52,22 @@ def live_properties_broken(
 ) -> list[str]:
     """The live properties violated by a run that ends in this state, with these moves left undone.
 
-    A process blocks if its protocol accepts a send elsewhere, or if no process can send any more.
+    Of the processes that can send no more those are judged that send in some state, which must be known, or all if no
+    process does.
     """
-    broken = []
-    crashed = system.crashed(state)
-    stuck = not system.finished(state) and not any(step.hands_over for step, _ in moves)
-    if stuck or system.unsent(monitor_state, crashed):
-        broken += [NEVER_BLOCKS.name, COMPLETES.name]
-    elif system.senders & system.blocked(state, moves):
+    broken = _unmet_at_end(system, state, monitor_state)
+    if system.judged_senders & system.blocked(state, moves):
         broken.append(NEVER_BLOCKS.name)
+    return broken
+
+
+def _unmet_at_end(system: System, state: State, monitor_state: MonitorState) -> list[str]:
+    """The live properties violated by a run that ends in this state, whatever the processes could still send."""
+    broken = []
+    if system.unsent(monitor_state, system.crashed(state)):
+        broken += [NEVER_BLOCKS.name, COMPLETES.name]
+    elif not system.workload.takes_anything and not system.finished(state):
+        broken.append(COMPLETES.name)
     if system.undelivered(monitor_state, state):
         broken.append(DELIVERS_ALL.name)
     return broken
@@ -146,7 +153,7 @@ def _search(
                 result.transitions += len(moves)
                 result.terminal_states += not moves
             if system.may_end(moves):
-                end(state, moves, live_properties_broken(system, state, monitor_state, moves), depth)
+                end(state, moves, _unmet_at_end(system, state, monitor_state), depth)
             if is_program and CAN_COMPLETE.name not in result.reached and completed(system, state, monitor_state):
                 result.reached.add(CAN_COMPLETE.name)
             for step, target in moves:
@@ -188,3 +195,4 @@ def _search(
             result.stopped = FIRST_VIOLATION
             return
         level = following
+    result.note_blocked(at_end=True)

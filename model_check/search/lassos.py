@@ -100,7 +100,7 @@ class Lassos:
             return system.undelivered(monitor_state, state)
         unsent = system.unsent(monitor_state, system.crashed(state))
         if live.name == NEVER_BLOCKS.name:
-            return [*unsent, *(self._blocked[number] & system.senders)]
+            return [*unsent, *(self._blocked[number] & system.judged_senders)]
         return unsent if system.finished(state) else [*unsent, "the end"]
 
     def _lasso(self, part: Component) -> Lasso:

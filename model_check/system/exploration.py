@@ -39,9 +39,12 @@ class Exploration:
     #: Action coverage: how often each action is enabled, by name, summed over distinct states.
     actions: dict[str, int] = field(default_factory=dict)
 
-    def note_blocked(self) -> None:
-        """Adds the violation of `never-blocks`, once a process that was blocked is known to be a sender."""
-        lengths = [length for process, length in self.blocked_at.items() if process in self.senders]
+    def note_blocked(self, *, at_end: bool = False) -> None:
+        """Adds the violation of `never-blocks`, once a process that was blocked is known to be a sender; at the end of
+        the search also if no process is one.
+        """
+        judged = self.senders or (self.blocked_at if at_end else ())
+        lengths = [length for process, length in self.blocked_at.items() if process in judged]
         if lengths:
             self.broken[NEVER_BLOCKS.name] = min([*lengths, self.broken.get(NEVER_BLOCKS.name, lengths[0])])
 

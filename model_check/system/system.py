@@ -271,6 +271,11 @@ class System:
     def _optional(self, step: LocalStep) -> bool:
         return step.action.by_channel or (self.workload.takes_anything and step.hands_over)
 
+    @property
+    def judged_senders(self) -> set[int]:
+        """The processes that must not be blocked: those known to send in some state, or all if none is."""
+        return self.senders or set(range(self.n))
+
     def blocked(self, state: State, moves: Sequence[Move]) -> set[int]:
         """In the free workload the processes that may send more, and whose protocol accepts no message now."""
         if not self.workload.takes_anything:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -15,7 +16,10 @@ from hypothesis import strategies as st
 
 import crownless as cr
 from crownless.impl.protocols.unordered import Unordered
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
 from crownless.model_check.search.fairness import OPTIONAL, Component, Edge, FairGraph, round_trip
+from crownless.runtime.ending import Limits
 
 # -- graphs ------------------------------------------------------------------------------------------------------------
 
@@ -236,9 +240,21 @@ def test_a_process_that_never_sends_is_not_blocked() -> None:
         def send(self, i: int, state: bool, m: cr.Message) -> list[cr.Step]:
             return []
 
+    class Toggles(OnlyP1):
+        def internal(self, i: int, state: bool) -> list[tuple[str, cr.Step]]:
+            return [("toggle", cr.Step(not state))]
+
+    class NobodyToggles(Nobody, Toggles):
+        pass
+
     found = cr.check(OnlyP1)["never-blocks"]
     assert (found.verdict, found.note) == ("holds", "P2 accepts no send in any state, so it is not judged")
-    assert cr.check(Nobody)["never-blocks"].verdict == "violated"
+    for engine in ("plain", "native"):
+        silent = cr.check(Nobody, engine=engine)["never-blocks"]
+        assert (silent.verdict, len(silent.run or ())) == ("violated", 0)
+        assert cr.check(OnlyP1, crash="P1", engine=engine)["never-blocks"].verdict == "holds"
+    assert cr.check(NobodyToggles)["never-blocks"].verdict == "violated"
+    assert cr.check(Toggles, crash="P1")["never-blocks"].verdict == "holds"
 
 
 def test_a_sender_that_others_keep_blocked_is_found_in_a_run_that_never_ends() -> None:
@@ -264,6 +280,16 @@ def test_a_sender_that_others_keep_blocked_is_found_in_a_run_that_never_ends() -
     assert found.verdict == "violated"
     assert found.run is not None
     assert found.run.loop
+
+
+def test_a_saved_search_resumes_where_processes_were_blocked(tmp_path: Path) -> None:
+    first = run_check(Check("rendezvous", 3, 3), Limits(states=400), checkpoint=tmp_path / "saved")
+    assert first.exploration.blocked_at
+    assert first.saved is not None
+    resumed = run_check(Check("rendezvous", 3, 3), resume=tmp_path / "saved")
+    whole = run_check(Check("rendezvous", 3, 3), engine="native")
+    assert resumed.exploration.blocked_at == whole.exploration.blocked_at
+    assert resumed.exploration.broken == whole.exploration.broken
 
 
 @pytest.mark.parametrize("engine", ["plain", "native"])

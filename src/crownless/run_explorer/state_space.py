@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from crownless.impl.protocol import Packet
 from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.search.explorer import live_properties_broken
+from crownless.model_check.search.reachable import reachable
 from crownless.model_check.system.local_variables import variables_of
 from crownless.model_check.system.named_numbers import comparisons
 from crownless.model_check.system.properties import DELIVERS_ALL, NEVER_BLOCKS, default_orders, not_promised
@@ -26,6 +27,8 @@ from crownless.spec.orders import WITH_TOTAL
 NODES, MOVES = 40_000, 300_000
 #: The number of nodes between two reports of progress.
 EVERY = 500
+#: The number of states in which processes that may send are sought.
+SENDERS_AMONG = 2_000
 #: A node that is not on the page.
 BEYOND = -1
 
@@ -87,6 +90,14 @@ class StateSpace:
         self._nodes: list[tuple[State, MonitorState]] = []
         self._numbers: dict[tuple[State, MonitorState], int] = {}
         self._node(self.system.initial(), self.system.initial_monitor_state())
+        if NEVER_BLOCKS.name in self._place:
+            self._learn_senders()
+
+    def _learn_senders(self) -> None:
+        """Finds the processes that send in one of the nearest states: others are not blocked at the end of a run."""
+        for number, _ in enumerate(reachable(self.system)):
+            if len(self.system.senders) == self.system.n or number == SENDERS_AMONG:
+                return
 
     def as_data(
         self,
