@@ -1,18 +1,23 @@
 """Names of messages carry no order: a sample of calls is repeated with the messages renamed, and the outcomes compared.
 
-A machine may read a message's sender and receivers, and whether two messages are the same; it may keep a name where it
-could keep the message. Its name is no sequence number, and no text to sort by: outside the explorer messages have other
-names. So the outcomes of a call on renamed messages must be those of the original call, renamed, in any order. They
-may be listed in the order of names, which decides nothing.
+A machine may read a message's sender and receivers, and whether two messages are the same; it may keep a name, also
+within a longer text, where it could keep the message. Its name is no sequence number, and no text to sort by: outside
+the explorer messages have other names. So the outcomes of a call on renamed messages must be those of the original
+call, renamed, in any order. They may be listed in the order of names, which decides nothing.
+
+Names of the free workload are renamed wherever they occur. In a program names are any words, and a text of the machine
+may be one of them: there an outcome may have texts renamed or not.
 
 Two renamings are tried: one reverses the order of all names in the arguments, the other gives names of other messages.
 Calls are told apart by their method, the kind of the packet, and the number of messages in the arguments; of each sort
 the first calls are repeated, and then one in `EVERY`.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from crownless.impl.protocol import AppEvent, Packet, Step
@@ -27,6 +32,8 @@ METHODS = frozenset({"send", "deliverable", "on_packet", "receive", "internal", 
 FIRST_EXAMINED, FIRST_REPEATED, EVERY = 1_000, 64, 16
 #: Names of other messages have numbers that are multiples of `STEP`, modulo `NUMBERS`: in no order.
 STEP, NUMBERS = 617, 1_000
+#: The name of a message of the free workload.
+FREE = re.compile(r"\d+→\d+#\d+")
 #: The number of renamed messages that are listed.
 LISTED = 4
 
@@ -52,15 +59,15 @@ class Sample:
             return
         if method == "deliverable":
             function = _truth_of(function)
-        messages = sorted(set(_messages_in(arguments)))
+        found = sorted(set(_names_in(arguments)))
         kinds = tuple(given.kind for given in arguments if isinstance(given, Packet))
-        if messages and _is_sampled(self._repeated, (method, kinds, len(messages)), FIRST_REPEATED):
-            for names in renamings([message.name for message in messages]):
+        if found and _is_sampled(self._repeated, (method, kinds, len(found)), FIRST_REPEATED):
+            for names in renamings(found):
                 self._compare(function, arguments, answer, names)
 
     def _compare(self, function: Callable[..., Any], arguments: Sequence[Any], answer: Any, names: Names) -> None:
-        again: Any = None
-        for in_texts in (False, True):  # a name may be kept; but not every text that reads like one is one
+        again = expected = None
+        for in_texts in (True,) if all(map(FREE.fullmatch, names)) else (False, True):
             try:
                 given, expected = (renamed(value, names, in_texts=in_texts) for value in (tuple(arguments), answer))
             except NotRebuilt:
@@ -68,9 +75,9 @@ class Sample:
             again, outcomes = self._again(function, given)
             if outcomes == self._outcomes(expected):
                 return
-        first, then = _in_words(answer), _in_words(again)
-        first, then = (shown(answer), shown(again)) if first == then else (first, then)
-        problem = f"depends on the names of messages: it gives {first}, and {_names_in_words(names)} it gives {then}"
+        right, wrong = _in_words(expected), _in_words(again)
+        right, wrong = _difference(expected, again) if right == wrong else (right, wrong)
+        problem = f"depends on the names of messages: {_names_in_words(names)} it gives {wrong}, not {right}"
         raise Refused(problem, HINT)
 
     def _again(self, function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, Hashable]:
@@ -116,22 +123,49 @@ def renamed(value: Any, names: Names, *, in_texts: bool) -> Any:
     if isinstance(value, Message):
         return value._replace(name=names.get(value.name, value.name))
     if type(value) is str and in_texts:
-        return names.get(value, value)
-    if isinstance(value, Packet | AppEvent):  # whose kinds are no names
+        return _renamed_within(value, names)
+    if isinstance(value, Packet | AppEvent):
         parts = {name: renamed(part, names, in_texts=in_texts) for name, part in value._asdict().items()}
-        return type(value)(**{**parts, "kind": value.kind})
+        is_name = value.kind in names and not FREE.fullmatch(value.kind)  # a kind that happens to be the same word
+        return type(value)(**{**parts, **({"kind": value.kind} if is_name else {})})
     if _has_no_parts(value):
         return value
     structure = _structure_of(value)
     return structure.rebuilt(value, [renamed(part, names, in_texts=in_texts) for part in structure.parts(value)])
 
 
-def _messages_in(value: Any) -> Iterator[Message]:
+def _renamed_within(text: str, names: Names) -> str:
+    """A text with other names within it."""
+    return _words(tuple(names)).sub(lambda name: names[name[0]], text)
+
+
+@lru_cache
+def _words(names: Sequence[str]) -> re.Pattern[str]:
+    """Any of these names as a word."""
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """The names of messages in a value, and those of the free workload in its texts."""
     if isinstance(value, Message):
-        yield value
+        yield value.name
+    elif type(value) is str:
+        yield from FREE.findall(value)
     elif not _has_no_parts(value):
         for part in _structure_of(value).parts(value):
-            yield from _messages_in(part)
+            yield from _names_in(part)
+
+
+def _difference(expected: Any, given: Any) -> tuple[str, str]:
+    """The first parts in which two answers differ, in words."""
+    while type(expected) is type(given) and not _has_no_parts(expected) and not isinstance(expected, Message):
+        parts = [_structure_of(value).parts(value) for value in (expected, given)]
+        differing = [pair for pair in zip(*parts, strict=False) if pair[0] != pair[1]]
+        if not differing or len(parts[0]) != len(parts[1]) or isinstance(expected, frozenset):
+            break
+        expected, given = differing[0]
+    return shown(expected), shown(given)
 
 
 def _has_no_parts(value: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocols.free_message import FreeMessage
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.model_check.system.message_names import EVERY, Sample, renamed, renamings
@@ -17,7 +18,7 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Message
 from crownless.spec.notation import parse
 
-READS = r"depends on the names of messages: it gives .*, and with .* it gives .*; a machine may read a message's sender"
+READS = r"depends on the names of messages: with .* it gives (.*), not (?!\1;).*; a machine may read a message's sender"
 
 
 class State(NamedTuple):
@@ -98,7 +99,31 @@ READING: Mapping[str, Any] = {
         ]
     },
     "the number is kept": {"on_packet": kept(number)},
-    "the name is kept in upper case": {"on_packet": kept(lambda message: message.name + "!")},
+    "the name is kept backwards": {"on_packet": kept(lambda message: message.name[::-1])},
+    "the name is the stamp, and its number is read": {
+        "send": lambda self, i, state, message: [
+            step._replace(packets=[packet._replace(stamp=message.name) for packet in step.packets])
+            for step in Right.send(self, i, state, message)
+        ],
+        "deliverable": lambda self, i, state, packet: int(packet.stamp.rpartition("#")[2]) == len(state.waiting) + 1,
+    },
+    "pairs of a name and a message are sorted": {
+        "on_packet": lambda self, i, state, packet: [
+            Step(state._replace(waiting=state.waiting | {(packet.message.name, packet.message)}))
+        ],
+        "internal": lambda self, i, state: [
+            ("all", Step(State(), [], [AppEvent("deliver", m) for _, m in sorted(state.waiting)]))
+        ] if state.waiting else [],
+    },
+    "names alone are kept, and the least is handed over": {
+        "on_packet": lambda self, i, state, packet: [
+            Step(state._replace(waiting=state.waiting | {packet.message.name}))
+        ],
+        "internal": lambda self, i, state: [
+            ("least", Step(state._replace(waiting=state.waiting - {min(state.waiting)}), [],
+                           [AppEvent("deliver", FreeMessage(1 - i, (i,), int(min(state.waiting).rpartition("#")[2])))]))
+        ] if state.waiting else [],
+    },
     "the hash is kept": {"on_packet": kept(hash)},
     "waiting messages are kept sorted": {
         "on_packet": lambda self, i, state, packet: [
@@ -154,6 +179,14 @@ ALLOWED: Mapping[str, Any] = {
         ] if state.waiting else [],
     },
     "a name is kept as the message could be": {"on_packet": kept(lambda message: message.name)},
+    "a name is kept within a text": {"on_packet": kept(lambda message: f"got {message.name}!")},
+    "a step and a packet are called by the message": {
+        "internal": lambda self, i, state: [(f"hand over {m.name}", self.step(state, m)) for m in state.waiting],
+        "send": lambda self, i, state, message: [
+            step._replace(packets=[packet._replace(kind=f"data {message.name}") for packet in step.packets])
+            for step in Right.send(self, i, state, message)
+        ],
+    },
     "a message is looked for": {"deliverable": lambda self, i, state, packet: packet.message not in state.waiting},
     "a guard gives anything with a truth value": {"deliverable": lambda self, i, state, packet: (packet.message, 1)},
     "an invariant reads names": {
