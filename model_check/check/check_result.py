@@ -87,7 +87,7 @@ class PropertyResult(Drawn):
             "verdict": self.verdict,
             "promised": self.property.promised,
             "run": None if self.run is None else self.run.json(),
-            **({"loop": [action.json() for action in self.run.loop]} if self.run is not None and self.run.loop else {}),
+            **({} if self.run is None else self.run.loop_json()),
             "note": self.note,
         }
 

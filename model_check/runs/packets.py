@@ -70,6 +70,11 @@ class Flight:
         """The packets of a link that are in flight."""
         return [(one.id, one.content, one.place) for one in self._on[link]]
 
+    @property
+    def all(self) -> Hashable:
+        """All packets that are in flight."""
+        return frozenset((link, tuple(self.on(link))) for link in [*self._on])
+
 
 class Alike(NamedTuple):
     """Packets that look alike: of the same kind on one link, with the same message."""

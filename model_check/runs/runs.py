@@ -66,6 +66,8 @@ class ShownAction:
     transmits: tuple[ShownPacket, ...]
     happened: tuple[tuple[str, str], ...]
     by_channel: bool
+    #: Its number among the different outcomes of this action in its state, from 1; 0 if there is only one, or unknown.
+    outcome: int = 0
     #: The local state of the process after it, if known.
     state: Any = field(default=None, compare=False)
 
@@ -96,6 +98,8 @@ class ShownAction:
         facts["happens"] = [{"event": kind, "message": message} for kind, message in self.happened]
         if self.by_channel:
             facts["by_channel"] = True
+        if self.outcome:
+            facts["outcome"] = self.outcome
         return facts
 
     def say(self) -> str:
@@ -183,6 +187,10 @@ class Run(Drawn):
         """As `crownless check --json` prints it."""
         return [action.json() for action in self.actions]
 
+    def loop_json(self) -> dict[str, Any]:
+        """The loop, if there is one, under the key that it has beside that of the run."""
+        return {"loop": [action.json() for action in self.loop]} if self.loop else {}
+
     def to_pandas(self) -> DataFrame:
         """A row per action: `process`, `action`, `message`, and in words."""
         return data_frame(
@@ -238,7 +246,7 @@ class Run(Drawn):
         yield self.diagram("", highlight)
 
 
-def _in_any_round(action: ShownAction) -> ShownAction:
+def in_any_round(action: ShownAction) -> ShownAction:
     """The action of a loop, without numbers of packets: in each round it takes and transmits others."""
     packet = None if action.packet is None else replace(action.packet, number=0, alike=0)
     return replace(action, packet=packet, transmits=tuple(replace(one, number=0, alike=0) for one in action.transmits))
@@ -277,7 +285,7 @@ def shown_once(found: Iterable[tuple[str, Run | None]]) -> list[tuple[Run, list[
     shown: dict[tuple[object, ...], tuple[Run, list[str]]] = {}
     for name, run in found:
         if run is not None:
-            shown.setdefault((run.processes, run.actions), (run, []))[1].append(name)
+            shown.setdefault((run.processes, run.actions, run.loop), (run, []))[1].append(name)
     return list(shown.values())
 
 
@@ -326,10 +334,11 @@ def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None,
                 transmits=tuple(map(shown, system.transmitted(step), sent)),
                 happened=tuple((kind, name(m) or "") for kind, _, m in step.observations if kind != "hand"),
                 by_channel=action.by_channel,
+                outcome=step.outcome,
                 state=system.state_after(step),
             )
         )
     at_end = () if end is None else system.local_states(end)
     at_start = system.local_states(system.initial()) if system.machine.shows_variables else ()
-    run, again = tuple(actions[: len(steps)]), tuple(map(_in_any_round, actions[len(steps) :]))
+    run, again = tuple(actions[: len(steps)]), tuple(map(in_any_round, actions[len(steps) :]))
     return Run(processes, run, names, at_end, at_start, loop=again)

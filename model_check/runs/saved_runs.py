@@ -11,7 +11,7 @@ from crownless.runtime.reading import decode_json
 from crownless.spec.enumeration import Sends
 
 from .packets import ARRIVES, Flight, Link
-from .runs import Run, ShownAction, ShownPacket
+from .runs import Run, ShownAction, ShownPacket, in_any_round
 
 SAVED_RUNS_HINT = "give what 'check --json' printed"
 
@@ -40,7 +40,8 @@ class SavedEvent(msgspec.Struct):
 
 class SavedAction(msgspec.Struct, rename={"source": "from"}, omit_defaults=True):
     """An action of a run. `number`: that of the packet it takes, among those that its sender transmitted on this link;
-    0 if unknown. `alike`: its number among those that look alike.
+    0 if unknown. `alike`: its number among those that look alike. `outcome`: its number among those of the action in
+    its state; 0 if there is only one, or unknown, as in files of earlier versions.
     """
 
     process: str
@@ -54,6 +55,7 @@ class SavedAction(msgspec.Struct, rename={"source": "from"}, omit_defaults=True)
     by_channel: bool = False
     number: int = 0
     alike: int = 0
+    outcome: int = 0
 
     def shown(self) -> ShownAction:
         packet = None
@@ -75,14 +77,16 @@ class SavedAction(msgspec.Struct, rename={"source": "from"}, omit_defaults=True)
             ),
             happened=tuple((x.event, x.message) for x in self.happens),
             by_channel=self.by_channel,
+            outcome=self.outcome,
         )
 
 
 class SavedProperty(msgspec.Struct):
-    """A property, and the run that violates it."""
+    """A property, and the run that violates it; of a run that never ends also the loop."""
 
     name: str
     run: list[SavedAction] | None
+    loop: list[SavedAction] = []
 
 
 class SavedCheck(msgspec.Struct):
@@ -105,15 +109,20 @@ class SavedCheck(msgspec.Struct):
 
     def violations(self) -> list[tuple[str, Run]]:
         """The violated properties, each with its run."""
-        return [(known.name, self._run(known.run, known.name)) for known in self.properties if known.run is not None]
+        return [
+            (known.name, self._run(known.run, known.loop, known.name))
+            for known in self.properties
+            if known.run is not None
+        ]
 
-    def _run(self, actions: list[SavedAction], breaks: str) -> Run:
+    def _run(self, actions: list[SavedAction], again: list[SavedAction], breaks: str) -> Run:
         names = self.process_names
         if len(set(names)) < len(names) or not all(names):
             raise BadInput("'process_names' has an empty name, or one twice", hint=SAVED_RUNS_HINT)
-        run = Run(tuple(names), tuple(numbered(action.shown() for action in actions)), breaks=breaks)
+        loop = tuple(in_any_round(action.shown()) for action in again)
+        run = Run(tuple(names), tuple(numbered(action.shown() for action in actions)), breaks=breaks, loop=loop)
         known = set(names)
-        for action in run.actions:
+        for action in (*run.actions, *run.loop):
             source = [action.packet.source] if action.packet is not None else []
             for name in (action.process, *action.to, *source, *(packet.destination for packet in action.transmits)):
                 if name not in known:

@@ -1,8 +1,10 @@
 """Runs of a system made step by step: by random choices, or by following a saved run."""
 
+from collections.abc import Hashable
+from copy import deepcopy
 from dataclasses import replace
 
-from crownless.model_check.system.system import LocalStep, State, System
+from crownless.model_check.system.system import LocalStep, MonitorState, Move, State, System
 
 from .packets import PacketId, PacketTracker
 from .runs import Run, ShownAction, run_of
@@ -17,6 +19,8 @@ class StepwiseRun:
         self.monitor_state = system.initial_monitor_state()
         self.steps: list[LocalStep] = []
         self.broken: list[str] = []
+        #: The states and monitor states from the initial ones on.
+        self.visited: list[tuple[State, MonitorState]] = [(self.state, self.monitor_state)]
 
     def take(self, step: LocalStep, target: State) -> None:
         """Extends the run by one of the moves of its last state."""
@@ -24,6 +28,7 @@ class StepwiseRun:
         self.broken += broken
         self.state = target
         self.steps.append(step)
+        self.visited.append((self.state, self.monitor_state))
 
     @property
     def run(self) -> Run:
@@ -36,7 +41,7 @@ class StepwiseRun:
 
 class Follower(StepwiseRun):
     """Follows a saved run, of the same system or of a similar one. A packet is identified by its link and its number
-    there: its content may be different now."""
+    there: its content may be different now. In a loop it has no number, and is any that fits."""
 
     def __init__(self, system: System) -> None:
         super().__init__(system)
@@ -44,15 +49,40 @@ class Follower(StepwiseRun):
         self._packets = PacketTracker(system)
 
     def follow(self, wanted: ShownAction, *, exactly: bool = True) -> LocalStep | None:
-        """Takes the step of that action, if possible. Unless `exactly`, its outcome may differ."""
+        """Takes the first of the steps of that action, if there is one. Unless `exactly`, its outcome may differ."""
+        moves = self.moves_of(wanted, exactly=exactly)
+        if not moves:
+            return None
+        self.take_as(wanted, moves[0])
+        return moves[0][0]
+
+    def moves_of(self, wanted: ShownAction, *, exactly: bool = True) -> list[Move]:
+        """The moves of that action: several if the run does not record which outcome it had. Unless `exactly`, those
+        with another outcome if there are no others.
+        """
         alike = [move for move in self.system.moves(self.state) if self._is(move[0], wanted)]
         same = [move for move in alike if _as_wanted(self._run([move[0]]).actions[-1], wanted)]
-        if not same and (exactly or not alike):
-            return None
-        step, target = (same or alike)[0]
-        self._packets.follow(step, self._packet(wanted))
-        self.take(step, target)
-        return step
+        different = {(step.outcome, target): (step, target) for step, target in same}
+        return list(different.values()) if same or exactly else alike
+
+    def take_as(self, wanted: ShownAction, move: Move) -> None:
+        """Takes one of the moves of that action."""
+        packet = self._packet(wanted)
+        self._packets.follow(move[0], packet if packet and packet.number else None)
+        self.take(*move)
+
+    def copy(self) -> "Follower":
+        """The same run so far, to be extended in another way."""
+        other = Follower(self.system)
+        other.state, other.monitor_state = self.state, self.monitor_state
+        other.steps, other.broken, other.visited = [*self.steps], [*self.broken], [*self.visited]
+        other._packets = deepcopy(self._packets, {id(self.system): self.system})
+        return other
+
+    @property
+    def situation(self) -> Hashable:
+        """Equal for two runs of the same length if the same actions can follow, and violate the same properties."""
+        return len(self.steps), self.state, self.monitor_state, self._packets.flight.all
 
     def _packet(self, wanted: ShownAction) -> PacketId | None:
         """The packet that the wanted action takes."""
@@ -69,7 +99,9 @@ class Follower(StepwiseRun):
         packet = self._packet(wanted)
         if packet is not None:
             named = not action.by_channel or action.name == wanted.action
-            return packet in self._packets.may_take(step) and named
+            may_take = self._packets.may_take(step)
+            known = packet in may_take if packet.number else any(one.link == packet.link for one in may_take)
+            return known and named
         if action.packet is not None or action.name != wanted.action:
             return False
         if action.name != "send" or action.message is None:
@@ -80,7 +112,11 @@ class Follower(StepwiseRun):
 
 
 def _as_wanted(action: ShownAction, wanted: ShownAction) -> bool:
-    """True if they are the same but for the numbers of packets: which packet it is was compared before."""
+    """True if they are the same but for the numbers of packets: which packet it is was compared before. An outcome that
+    is not recorded may be any.
+    """
+    if not wanted.outcome:
+        action = replace(action, outcome=0)
     return _without_numbers(action) == _without_numbers(wanted)
 
 

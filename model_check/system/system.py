@@ -17,8 +17,8 @@ The actions of a global state:
   reaches each of them before anything else happens.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -77,6 +77,8 @@ class LocalStep(NamedTuple):
     messages: frozenset[Message] = frozenset()
     #: Where the packet of its action was before; with it, the packet's content tells which of those in flight it is.
     place: Place = "link"
+    #: Its number among the different outcomes of its action, from 1, in the machine's order; 0 if there is only one.
+    outcome: int = 0
 
     @property
     def hands_over(self) -> bool:
@@ -484,7 +486,7 @@ class System:
                     frozenset(packet.message for packet in step.packets if packet.message is not None).union(delivered),
                 )
             )
-        return tuple(steps)
+        return _with_outcomes(steps)
 
     def _encode(
         self, observations: Sequence[Observation]
@@ -500,6 +502,20 @@ class System:
         value: Packet = self._packets.values[packet]
         action = Action(value.destination, name, value.message, value, by_channel=name != "receive")
         return LocalStep(action, -1, place=place)
+
+
+def _with_outcomes(steps: Sequence[LocalStep]) -> tuple[LocalStep, ...]:
+    """The outcomes of one input, each with its number among those of its action, if there are several."""
+    outcomes: defaultdict[Hashable, dict[Hashable, int]] = defaultdict(dict)
+    numbers = []
+    for step in steps:  # the process and the packet are the same for all
+        of_action = outcomes[step.action.name, step.action.message]
+        numbers.append(of_action.setdefault((step.local, step.packets, step.observations), len(of_action) + 1))
+    several = [len(outcomes[step.action.name, step.action.message]) > 1 for step in steps]
+    return tuple(
+        step._replace(outcome=number) if one_of_several else step
+        for step, number, one_of_several in zip(steps, numbers, several, strict=True)
+    )
 
 
 def action_of_arrival(process: int, packet: Packet, step: Step) -> Action:

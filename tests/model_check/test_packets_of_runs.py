@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from random import Random
 from textwrap import dedent
 from typing import Any
@@ -12,6 +10,7 @@ import pytest
 from alike_packets import Acknowledging, EqualFragments, Fragments, Guarded, Sent, Simulation, chatter
 from hypothesis import given
 from hypothesis import strategies as st
+from many_outcomes import read_run
 
 import crownless as cr
 from crownless.impl.channels import CHANNELS
@@ -19,7 +18,6 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
 from crownless.model_check.check.exports import itf
 from crownless.model_check.runs.runs import Run, ShownAction, run_of, shown_once
-from crownless.model_check.runs.saved_runs import read_checks
 from crownless.model_check.runs.stepwise import Follower, StepwiseRun
 from crownless.model_check.system.monitors import DeliveryMonitor
 from crownless.model_check.system.system import System
@@ -186,13 +184,6 @@ def test_a_send_that_waits_is_not_forgotten_beside_several_deliveries() -> None:
 
 
 # -- any run -----------------------------------------------------------------------------------------------------------
-
-
-def read_run(processes: Sequence[str], actions: Sequence[Any]) -> Run:
-    """The run of a check whose JSON has these actions."""
-    check = {"protocol": "p", "process_names": processes, "properties": [{"name": "fifo", "run": actions}]}
-    ((_, run),) = read_checks(json.dumps([check]).encode(), "a run")[0].violations()
-    return run
 
 
 def random_system(seed: int, channel: str, crash: bool) -> System:

@@ -8,9 +8,10 @@ from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import Check
 from crownless.model_check.runs.run_diagrams import computation_of_run
-from crownless.model_check.runs.runs import Run, ShownAction
+from crownless.model_check.runs.runs import Run, ShownAction, run_of
 from crownless.model_check.runs.saved_runs import SAVED_RUNS_HINT, SavedCheck
 from crownless.model_check.runs.stepwise import Follower
+from crownless.model_check.search.following import cannot_happen, followed
 from crownless.model_check.system.properties import AT_ONE_RECEIVER
 from crownless.model_check.system.system import LocalStep
 from crownless.oracle.classification import NamedComputation
@@ -103,7 +104,7 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
     unpromised = {*WITH_TOTAL, *DELIVERY}.difference(promised)
     space = StateSpace(replace(check.resolve(), protocol=implementation.name), unpromised=unpromised)
     actions = () if schedule is None else schedule.actions
-    start = _followed(space, actions, exactly=False)
+    start = _choices_by_nodes(space, actions)
     return Explored(space, f"{implementation.name}: every run, step by step", start, check)
 
 
@@ -148,10 +149,10 @@ def with_variables(saved: SavedCheck, run: Run, protocol: str | None = None) -> 
 
     `protocol`: whose run it is, such as `file.py:Class`; needed for a protocol that is not bundled.
     """
-    follower = Follower(_check_of(saved, protocol).resolve().system())
-    for number, action in enumerate(run.actions, 1):
-        _follow(follower, number, action)
-    return follower.run
+    follower = followed(_check_of(saved, protocol).resolve().system(), run)
+    steps, stem = follower.steps, len(run.actions)
+    found = run_of(follower.system, steps[:stem], end=follower.visited[stem][0], loop=steps[stem:])
+    return replace(found, breaks=run.breaks)
 
 
 def _check_of(saved: SavedCheck, protocol: str | None = None) -> Check:
@@ -177,25 +178,25 @@ def _check_of(saved: SavedCheck, protocol: str | None = None) -> Check:
 
 
 def choices_of(space: StateSpace, run: Run) -> list[int]:
-    """The choices that make a run; raises `BadInput` with its first action that cannot happen."""
-    return _followed(space, run.actions)
+    """The choices that make a run, without its loop; raises `BadInput` with its first action that cannot happen."""
+    return _choices(space, followed(space.system, run).steps[: len(run.actions)])
 
 
-def _followed(space: StateSpace, actions: Iterable[ShownAction], *, exactly: bool = True) -> list[int]:
+def _choices_by_nodes(space: StateSpace, actions: Iterable[ShownAction]) -> list[int]:
+    """The choices that make a run of nodes, whose outcomes may differ now."""
     follower = Follower(space.system)
-    node, choices = 0, list[int]()
     for number, action in enumerate(actions, 1):
-        choices.append(space.choice_of(node, _follow(follower, number, action, exactly=exactly)))
+        if follower.follow(action, exactly=False) is None:
+            raise cannot_happen(number, action)
+    return _choices(space, follower.steps)
+
+
+def _choices(space: StateSpace, steps: Iterable[LocalStep]) -> list[int]:
+    node, choices = 0, list[int]()
+    for step in steps:
+        choices.append(space.choice_of(node, step))
         node = space.moves(node)[0][3 * choices[-1] + 1]
     return choices
-
-
-def _follow(follower: Follower, number: int, action: ShownAction, *, exactly: bool = True) -> LocalStep:
-    step = follower.follow(action, exactly=exactly)
-    if step is None:
-        hint = "was it saved by another version of it? check it again; of nodes, see 'conform --replay'"
-        raise BadInput(f"action {number} of the run, {action.say()}, cannot happen there", hint=hint)
-    return step
 
 
 def _with_orders(check: Check) -> Check:

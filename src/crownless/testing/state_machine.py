@@ -16,7 +16,7 @@ from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES, Che
 from crownless.model_check.runs.runs import run_of, wrong_event
 from crownless.model_check.runs.stepwise import StepwiseRun
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, not_promised
-from crownless.model_check.system.system import Action, LocalStep, MonitorState, State, System
+from crownless.model_check.system.system import Action, System
 from crownless.oracle.conformance.answers import Answers
 from crownless.oracle.conformance.conformance_request import DELIVERY, Request
 from crownless.oracle.conformance.conformance_result import NOTHING_DELIVERED
@@ -315,11 +315,6 @@ class _Protocol(StepwiseRun):
             systems[processes, messages] = check.system(), judged
         system, self._properties = systems[processes, messages]
         super().__init__(system)
-        self._visited: list[tuple[State, MonitorState]] = [(self.state, self.monitor_state)]
-
-    def take(self, step: LocalStep, target: State) -> None:
-        super().take(step, target)
-        self._visited.append((self.state, self.monitor_state))
 
     def moves(self) -> list[Move]:
         """All that may happen next."""
@@ -367,11 +362,11 @@ class _Protocol(StepwiseRun):
     def _loop(self) -> tuple[int, int]:
         """The steps of the first loop, from one on and up to another, in which all is done that is still done later."""
         later = len(self.steps) // 2
-        begin = min(map(self._visited.index, self._visited[later:]))
+        begin = min(map(self.visited.index, self.visited[later:]))
         left = {_like(step.action) for step in self.steps[later:] if not step.action.by_channel}
         for end, step in enumerate(self.steps[begin:], begin + 1):
             left.discard(_like(step.action))
-            if not left and self._visited[end] == self._visited[begin]:
+            if not left and self.visited[end] == self.visited[begin]:
                 return begin, end
         return len(self.steps), len(self.steps)
 

@@ -92,16 +92,19 @@ def show(
     if chosen is not None:
         raise BadInput("--run: only of an event log", hint="leave it out")
     try:
-        broken = [(check, one, names) for check in checks for one, names in shown_once(check.violations())]
+        violations = [(check, check.violations()) for check in checks]
     except BadInput as error:
         raise error.at(file=run) from None
-    if not broken:
+    if not any(found for _, found in violations):
         raise BadInput("no property is violated there, so there is no run to draw", file=run)
-    if to_files or variables:
-        broken = [(check, _with_variables(check, one, run, variables, protocol), names) for check, one, names in broken]
+    if to_files or variables:  # before equal runs are shown as one, since the outcomes become known
+        violations = [
+            (check, [(name, _with_variables(check, one, run, variables, protocol)) for name, one in found])
+            for check, found in violations
+        ]
+    broken = [(check, one, names) for check, found in violations for one, names in shown_once(found)]
     if as_json:
-        runs = [{"processes": list(one.processes), "breaks": names, "run": one.json()} for _, one, names in broken]
-        print_json({"runs": runs})
+        print_json({"runs": [_run_json(one, names) for _, one, names in broken]})
     if to_files:
         drawn = [one.diagram(_title_of_run(check, names), highlight or names[0]) for check, one, names in broken]
         write_diagrams(svg, html, drawn, printable_name(run))
@@ -115,6 +118,11 @@ def show(
             for variable in after:
                 print_drawing(printable(f"       {variable}"))
     _see(run)
+
+
+def _run_json(run: Run, breaks: list[str]) -> dict[str, Any]:
+    """A run, and of one that never ends also the loop."""
+    return {"processes": list(run.processes), "breaks": breaks, "run": run.json(), **run.loop_json()}
 
 
 def _with_variables(check: SavedCheck, one: Run, file: str, required: bool, protocol: str | None) -> Run:
