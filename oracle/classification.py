@@ -303,9 +303,14 @@ def verdicts(subject: NamedComputation, orders: Iterable[str], reading: Unreceiv
             verdict = _n_n_by_its_neighbours(c, reading)
         else:
             verdict = decide(c, order, reading)
-        if verdict.kept and subject.holes:
-            verdict = hidden(order, subject.holes)
-        yield earned(weakened(verdict, subject.uncertain, c, reading), subject.messages)
+        yield as_logged(subject, verdict, reading)
+
+
+def as_logged(subject: NamedComputation, verdict: Verdict, reading: UnreceivedPolicy) -> Verdict:
+    """The part of the verdict on a computation that its log supports."""
+    if verdict.kept and subject.holes:
+        verdict = hidden(verdict.order, subject.holes)
+    return earned(weakened(verdict, subject.uncertain, subject.computation, reading), subject.messages)
 
 
 def classified(

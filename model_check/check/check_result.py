@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from crownless.impl.protocol import COPIES, ProtocolMachine, is_arrival
+from crownless.impl.protocol import ProtocolMachine, is_arrival
 from crownless.impl.registry import is_bundled
 from crownless.impl.workloads import Workload
 from crownless.model_check.runs.runs import Run, diagrams_of_violations, shown_once
@@ -31,7 +31,7 @@ from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
 
 from .exports import Suite
-from .request import ResolvedCheck, rendered_setting
+from .request import ResolvedCheck
 
 Outcome = Literal["holds", "violated", "unknown"]
 
@@ -229,27 +229,10 @@ class CheckResult(Drawn):
     @property
     def scope(self) -> str:
         """The scope of the verdict, in words."""
-        check, found = self.check, self.exploration
-        parts = [check.workload.scope, f"{check.channel_name} channel: {check.channel.meaning}"]
-        if check.machine.settings:
-            parts.append(", ".join(f"{key}={rendered_setting(value)}" for key, value in check.machine.settings.items()))
-        if check.machine.timers:
-            timers, most = ", ".join(check.machine.timers), check.machine.setting(COPIES)
-            parts.append(f"{timers}: at any time; a packet that equals {most} in flight is lost at once")
-        if check.machine.remark:
-            parts.append(check.machine.remark)
-        if check.machine.ordered_at is not None:
-            names = ", ".join(check.workload.processes[i] for i in sorted(check.machine.ordered_at))
-            parts.append(f"orders judged at {names} alone")
-        if check.crashes is not None:
-            what = "may crash and lose its packets in flight; messages from and to it are not owed"
-            parts.append(f"{check.crashes} {what}")
-        if not check.channel.reliable:
-            parts.append("fair: an action that is possible again and again is taken; a lost packet stays lost")
-        not_tried = check.machine.not_tried
+        stopped, not_tried = self.exploration.stopped, self.check.machine.not_tried
         every = f"every interleaving of inputs; {not_tried}" if not_tried else "every interleaving"
-        parts.append(f"search ended early: {found.stopped}" if found.stopped else every)
-        return "; ".join([*parts, str(self.engine)])
+        searched = f"search ended early: {stopped}" if stopped else every
+        return "; ".join([*self.check.bounds, searched, str(self.engine)])
 
     @property
     def actions(self) -> dict[str, int]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from crownless.impl.channels import CHANNELS, Channel, channel_named, name_of_channel
-from crownless.impl.protocol import Parameter, ProtocolMachine, Setting, default_bound, parameters_of
+from crownless.impl.protocol import COPIES, Parameter, ProtocolMachine, Setting, default_bound, parameters_of
 from crownless.impl.protocol_validation import WrongMachine, check_class, machine_errors
 from crownless.impl.registry import PROTOCOLS, is_bundled, name_of, protocol_named, qualified_name_of
 from crownless.impl.workloads import Free, Program, Workload
@@ -187,6 +187,27 @@ class ResolvedCheck:
     def crashes(self) -> str | None:
         """The name of the process that may crash."""
         return None if self.crash is None else self.workload.processes[self.crash]
+
+    @property
+    def bounds(self) -> list[str]:
+        """The workload, the channel, the parameters and what else limits the runs or their verdicts, in words."""
+        machine, processes = self.machine, self.workload.processes
+        parts = [self.workload.scope, f"{self.channel_name} channel: {self.channel.meaning}"]
+        if machine.settings:
+            parts.append(", ".join(f"{key}={rendered_setting(value)}" for key, value in machine.settings.items()))
+        if machine.timers:
+            timers, most = ", ".join(machine.timers), machine.setting(COPIES)
+            parts.append(f"{timers}: at any time; a packet that equals {most} in flight is lost at once")
+        if machine.remark:
+            parts.append(machine.remark)
+        if machine.ordered_at is not None:
+            parts.append(f"orders judged at {', '.join(processes[i] for i in sorted(machine.ordered_at))} alone")
+        if self.crashes is not None:
+            what = "may crash and lose its packets in flight; messages from and to it are not owed"
+            parts.append(f"{self.crashes} {what}")
+        if not self.channel.reliable:
+            parts.append("fair: an action that is possible again and again is taken; a lost packet stays lost")
+        return parts
 
     def system(self) -> System:
         """The transition system, with new monitors, since they number what they see; those in `monitors` are reused."""

@@ -16,6 +16,8 @@ from crownless.runtime.ending import look
 from crownless.runtime.printable import in_brackets, shortened, shown, some
 
 from .node import (
+    FAILS_FIRST,
+    FAILURES,
     VARYING,
     Answer,
     Arrival,
@@ -37,6 +39,8 @@ MAX_HANGS = 2
 #: How often the answers to inputs of each kind are repeated, by as many new nodes: a fair coin is missed by all of them
 #: with a probability of 2 ** -20, which is less than `MISSED`.
 ROUNDS, MISSED = 20, 1e-6
+#: Why it is unknown whether answers vary before `settle` has repeated any.
+NOT_REPEATED = "no answer was repeated, as crownless conform does"
 #: The number of characters of an answer that are shown.
 MAX_SAID = 120
 
@@ -96,6 +100,13 @@ class Answers:
         """The first timer, thread or task that an answer left pending, in words; None if there is none."""
         answers = (known for known in self._known.values() if not isinstance(known, NodeFailure))
         return next(filter(None, map(left_pending, answers)), None)
+
+    def undecided(self, name: str) -> str | None:
+        """Why it is unknown whether all runs keep a property, although none with these answers violates it."""
+        failed = any(isinstance(known, NodeFailure) for known in self._known.values())
+        if failed and name not in FAILURES:
+            return FAILS_FIRST
+        return self.pending or (NOT_REPEATED if name in VARYING and not self._settled else None)
 
     def fails(self, query: Query, failure: NodeFailure) -> None:
         """Makes this failure the answer to the query."""

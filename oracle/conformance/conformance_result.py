@@ -23,7 +23,7 @@ from crownless.spec.orders import ORDERS, TOTAL, WITH_TOTAL, strongest, weaker
 
 from .answers import Repeats
 from .conformance_request import DELIVERY, JUDGED, WITH_REPLIES, Request
-from .node import FAILURES, VARYING
+from .node import FAILS_FIRST, FAILURES, VARYING
 from .node_machine import Failed, pending_in
 from .schedules import Schedule, schedule_of
 
@@ -87,7 +87,7 @@ class Searched(NamedTuple):
             return line
         if line.property.name in FAILURES:
             return replace(line, note=failed[0].said)
-        return PropertyResult(line.property, "unknown", note=f"a node fails first: {failed[0].kind}")
+        return PropertyResult(line.property, "unknown", note=f"{FAILS_FIRST}: {failed[0].kind}")
 
 
 def merged(
@@ -109,7 +109,7 @@ def merged(
     def line_of(name: str) -> PropertyResult:
         known = PROPERTIES[name]
         if name not in FAILURES and any(map(is_violated, VARYING)):
-            return PropertyResult(known, "unknown", note="a node fails first")
+            return PropertyResult(known, "unknown", note=FAILS_FIRST)
         found = [line for search in searches for line in search.lines(name)]
         if known.kind == "sometimes" and found:
             return _best(found, pending)
@@ -125,7 +125,7 @@ def merged(
             if such:
                 return next((line for line in such if line.run is not None), such[0])
         if name not in FAILURES and any(map(is_violated, FAILURES)):
-            return PropertyResult(known, "unknown", note="a node fails first")
+            return PropertyResult(known, "unknown", note=FAILS_FIRST)
         if not found or ended_early is not None:
             depth = searches[-1].results[-1].exploration.depth if searches and searches[-1].results else 0
             note = f"not violated before the search ended, at runs of {some(depth, 'action')}: {ended_early}"

@@ -114,6 +114,8 @@ FAILURES = {
 }
 #: With one of these two nothing else is certain, since answers vary or may belong to other inputs.
 VARYING = ("not-deterministic", "speaks-unasked")
+#: Why a property is unknown of nodes that fail: nothing is judged beyond a failure.
+FAILS_FIRST = "a node fails first"
 
 
 class NodeFailure(Exception):

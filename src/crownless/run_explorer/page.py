@@ -31,7 +31,7 @@ def explorer_page(
     """
     limited = space["beyond"] and not session
     left_out = f"; only {some(space['states'], 'state')} are on this page" if limited else ""
-    scope = f"{space['scope']}; {space['channel']} channel{left_out}"
+    scope = f"{space['scope']}{left_out}"
     body = Template(_file("page.html")).substitute(title=escape(title), scope=escape(scope), legend=legend())
     layout = {
         "row": geometry.ROW,

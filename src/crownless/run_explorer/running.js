@@ -2,7 +2,7 @@
 "use strict";
 
 const space = JSON.parse(document.getElementById("space").textContent);
-const TABLES = ["effects", "messages", "packets", "steps", "locals"];
+const TABLES = ["effects", "messages", "packets", "steps", "locals"], BY_NAME = ["guards", "pending"];
 let choices = [], undone = [], wanted = null;
 
 /** An answer of the server that this page is from. */
@@ -21,9 +21,10 @@ async function request(path, numbers) {
 /** The moves of a node, from where the page is from. */
 async function load(node) {
   const known = Object.fromEntries(TABLES.map((name) => [name, space[name].length]));
-  const more = await request("more", { node, ...known, guards: Object.keys(space.guards).length });
+  for (const name of BY_NAME) known[name] = Object.keys(space[name]).length;
+  const more = await request("more", { node, ...known });
   for (const name of TABLES) space[name].push(...more[name]);
-  Object.assign(space.guards, more.guards);
+  for (const name of BY_NAME) Object.assign(space[name], more[name]);
   space.moves[node] = more.moves;
   if (more.ends) space.ends[node] = more.ends;
 }
@@ -104,18 +105,17 @@ async function move(from, to) {
 /** Goes to a shortest run that violates the property of that number, or says that there is none. */
 async function goToViolation(number) {
   const [name] = space.properties[number];
-  let shortest = null, none = `No run${LIVE.includes(name) ? " that ends" : ""} violates ${name}.`;
+  let shortest = null, unknown = space.undecided[name];
   if (space.session) {
     announce("Searching…");
     const found = await request("shortest", { property: number });
     shortest = found.choices;
-    if (found.unknown) none = `No run was found that violates ${name}: ${found.unknown}.`;
+    unknown = found.unknown;
   } else {
     shortest = shortestViolation(space, number);
-    if (space.beyond) none = `No run on this page violates ${name}.`;
   }
   wanted = name;
-  if (shortest === null) { show(none); return; }
+  if (shortest === null) { show(sayNone(space, name, unknown)); return; }
   undone = [];
   await go(shortest, `A shortest run that violates ${name}: ${count(shortest.length, "action")}.`);
 }

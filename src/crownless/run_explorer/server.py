@@ -66,7 +66,7 @@ class ExplorerServer(ThreadingHTTPServer):
     @cache  # noqa: B019 (it lives as long as the server)
     def shortest(self, number: int) -> dict[str, Any]:
         """The choices of a shortest run that violates the property of that number: found by the engine, which searches
-        every run within the bound. `unknown`: why it did not, if it did not.
+        every run within the bound. `unknown`: why there may be one, if it found none.
         """
         with self.one_at_a_time:
             if number < 0:
@@ -76,8 +76,10 @@ class ExplorerServer(ThreadingHTTPServer):
             orders = (known.name,) if known.name in WITH_TOTAL else ()
             check = replace(self.explored.check, orders=orders, properties=(known._replace(promised=True),))
             found = run_check(check, Limits(seconds=SECONDS), first=True)[known.name]
+            if found.verdict == "holds" or (found.run is not None and found.run.loop):
+                return {"choices": None, "unknown": self.explored.space.undecided(known.name)}
             if found.run is None:
-                return {"choices": None, "unknown": None if found.verdict == "holds" else found.note or STOPPED}
+                return {"choices": None, "unknown": found.note or STOPPED}
             return {"choices": choices_of(StateSpace(self.explored.space.check), found.run), "unknown": None}
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -51,17 +51,21 @@ class Table:
 
 
 class Names(NamedTuple):
-    """The page's names of processes, and of messages that a program names; and the scope in words."""
+    """The page's names of processes, and of messages that a program names; and the scope in words. `undecided`: why a
+    log shows of no run that it keeps a property.
+    """
 
     processes: Sequence[str]
     messages: Mapping[str, str]
     scope: str
+    undecided: Callable[[str], str | None] = lambda name: None
 
 
 class StateSpace:
     """A part of the states and moves of a check. The page reads `as_data`. `names`: by default those of the check's
     workload. `requested`: the orders that a user names, which count as promised.
-    `unpromised`: the properties that are not promised, by default as the class of the protocol says.
+    `unpromised`: the properties that are not promised, by default as the class of the protocol says. `undecided`: why
+    it is unknown whether all runs keep a property, although none of those searched so far violates it.
     """
 
     def __init__(
@@ -71,14 +75,16 @@ class StateSpace:
         requested: Sequence[str] = (),
         *,
         unpromised: Collection[str] | None = None,
+        undecided: Callable[[str], str | None] | None = None,
     ) -> None:
         self.check = check
         self.requested = requested
         self._unpromised = unpromised
         #: False for nodes and computations: there is no protocol class to check.
         self.is_of_a_protocol = names is None and type(check.machine).shows_variables
-        scope = "; ".join(filter(None, (check.workload.scope, check.machine.not_tried)))
+        scope = "; ".join(filter(None, (*check.bounds, check.machine.not_tried)))
         self.names = names or Names(check.workload.processes, {}, scope)
+        self.undecided = undecided or self.names.undecided
         self.system: System = check.system()
         shown = (DELIVERS_ALL.name, *([] if names else [NEVER_BLOCKS.name]))
         self.properties = [known for known in check.properties if known.kind == "always" or known.name in shown]
@@ -86,6 +92,7 @@ class StateSpace:
         self._tables = {name: Table() for name in ("effects", "messages", "packets", "steps", "locals")}
         self._effect(())
         self._guards: dict[str, list[str]] = {}
+        self._pending: dict[str, str] = {}
         self._keys: list[tuple[Any, ...]] = []  # of each step, by which moves are sorted
         self._nodes: list[tuple[State, MonitorState]] = []
         self._numbers: dict[tuple[State, MonitorState], int] = {}
@@ -113,7 +120,9 @@ class StateSpace:
         For each node: its moves, each as three numbers (a step, the node after it, and the set of properties that it
         violates, in the table `effects`); and, if a run may end there, the properties violated by ending. `states`: the
         number of global states of the nodes. `stopped`: why there are fewer nodes, if a limit or a signal ended the
-        search. `serves_more`: moves may lead to absent nodes, which `more` has.
+        search. `serves_more`: moves may lead to absent nodes, which `more` has. `undecided`: by property why it is
+        unknown although no run violates it; `undecided_in_run`: the same of each single run; `pending`: by local state
+        the timer, thread or task that the node has pending there.
         """
         check = self.check
         moves: list[list[int]] = []
@@ -160,6 +169,9 @@ class StateSpace:
             "stopped": part.reason,
             **{name: table.rows for name, table in self._tables.items()},
             "guards": self._guards,
+            "pending": self._pending,
+            "undecided": self._reasons(self.undecided),
+            "undecided_in_run": self._reasons(self.names.undecided),
         }
 
     def more(self, node: int, known: Mapping[str, int]) -> dict[str, Any]:
@@ -170,8 +182,9 @@ class StateSpace:
             raise IndexError(node)
         moves, ends = self.moves(node)
         further = {name: table.rows[max(known.get(name, 0), 0) :] for name, table in self._tables.items()}
-        guards = dict(list(self._guards.items())[max(known.get("guards", 0), 0) :])
-        return {"moves": moves, "ends": ends, **further, "guards": guards}
+        by_name: dict[str, dict[str, Any]] = {"guards": self._guards, "pending": self._pending}
+        added = {name: dict(list(rows.items())[max(known.get(name, 0), 0) :]) for name, rows in by_name.items()}
+        return {"moves": moves, "ends": ends, **further, **added}
 
     @property
     def step_rows(self) -> list[list[Any]]:
@@ -239,6 +252,10 @@ class StateSpace:
         state, monitor_state = self._nodes[node]
         sends = any(step.hands_over for step, _ in self.system.moves(state))
         return not sends and not self.system.undelivered(monitor_state, state)
+
+    def _reasons(self, undecided: Callable[[str], str | None]) -> dict[str, str]:
+        reasons = {known.name: undecided(known.name) for known in self.properties}
+        return {printable(name): printable(reason) for name, reason in reasons.items() if reason is not None}
 
     def _moves(self, state: State) -> list[tuple[LocalStep, State]]:
         """The moves of a state, in an order independent of earlier visits: choices mean the same in every space of one
@@ -348,7 +365,11 @@ class StateSpace:
             variables = variables_of(self.system.local_state(number), lambda message: f"\0{self._message(message)}\0")
             return [[printable(each.name), [[_shown(cell) for cell in row] for row in each.rows]] for each in variables]
 
-        return self._tables["locals"].number((process, number), data)
+        row = self._tables["locals"].number((process, number), data)
+        pending = pending_in([self.system.local_state(number)])
+        if pending is not None:
+            self._pending[str(row)] = printable(pending)
+        return row
 
 
 def _facts(step: LocalStep) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
 """The subjects of the run explorer: a protocol, a saved run of one, or a computation in all its linearizations."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from crownless.model_check.runs.stepwise import Follower
 from crownless.model_check.search.following import cannot_happen, followed
 from crownless.model_check.system.properties import AT_ONE_RECEIVER
 from crownless.model_check.system.system import LocalStep
-from crownless.oracle.classification import NamedComputation
+from crownless.oracle.classification import NamedComputation, as_logged
 from crownless.oracle.conformance.answers import Answers
 from crownless.oracle.conformance.conformance_request import DELIVERY, Request
 from crownless.oracle.conformance.node import Implementation
@@ -24,7 +24,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 from crownless.spec import notation
 from crownless.spec.computation import Computation
-from crownless.spec.orders import ORDERS, WITH_TOTAL
+from crownless.spec.orders import ORDERS, WITH_TOTAL, Verdict
 
 from .state_space import Names, StateSpace
 
@@ -63,17 +63,26 @@ def of_computation(named: NamedComputation) -> Explored:
         for e, event in ((e, c.events[e]) for e in named.recorded_order)
         if event.message is not None
     )
-    return _every_linearization(c, named.run or printable_name(named.file), events, shows, lacks)
+
+    def undecided(name: str) -> str | None:
+        return as_logged(named, Verdict(name, kept=True), "pending").unknown
+
+    return _every_linearization(c, named.run or printable_name(named.file), events, shows, lacks, undecided)
 
 
 def _every_linearization(
-    c: Computation, name: str, begin: Iterable[tuple[int, str, str]], shows: str = "", lacks: str = ""
+    c: Computation,
+    name: str,
+    begin: Iterable[tuple[int, str, str]],
+    shows: str = "",
+    lacks: str = "",
+    undecided: Callable[[str], str | None] = lambda name: None,
 ) -> Explored:
     """A computation, beginning with its events in that order, each by process, kind, and name of the message."""
     script, messages = _plain_script(c)
     check = _with_orders(Check(protocol="unordered", program=script))
     scope = f"{some(len(c.processes), 'process')}, {some(len(c.messages), 'message')}, {ANY_LINEARIZATION}{lacks}"
-    names = Names(c.processes, messages, scope)
+    names = Names(c.processes, messages, scope, undecided)
     space = StateSpace(check.resolve(), names)  # another one, in which nodes are numbered as they come
     start, node = list[int](), 0
     for event in begin:
@@ -98,11 +107,13 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
     """
     orders = request.orders or tuple(order for order in ORDERS if order != "asynchronous")
     replies = schedule is not None and schedule.replies
-    check = check_of_nodes(Answers(implementation), request, orders, replies=replies)
+    answers = Answers(implementation)
+    check = check_of_nodes(answers, request, orders, replies=replies)
     promised = [name for name in DELIVERY if name in (implementation.promises or DELIVERY)]
     promised += request.orders or [name for name in WITH_TOTAL if name in implementation.promises]
     unpromised = {*WITH_TOTAL, *DELIVERY}.difference(promised)
-    space = StateSpace(replace(check.resolve(), protocol=implementation.name), unpromised=unpromised)
+    resolved = replace(check.resolve(), protocol=implementation.name)
+    space = StateSpace(resolved, unpromised=unpromised, undecided=answers.undecided)
     actions = () if schedule is None else schedule.actions
     start = _choices_by_nodes(space, actions)
     return Explored(space, f"{implementation.name}: every run, step by step", start, check)

@@ -68,6 +68,20 @@ function sayRefused(action, beyond) {
   return `Not possible: at its new place in the run, ${action} cannot happen.`;
 }
 
+/** That no run violates a property; or, if that is not certain, why it is `unknown`. */
+function sayNone(space, name, unknown) {
+  const live = LIVE.includes(name);
+  const endless = live ? ` Runs without end are judged by crownless ${space.check ? "check" : "conform"} alone.` : "";
+  if (unknown) return `No run was found that violates ${name}; it is unknown: ${unknown}.${endless}`;
+  const which = space.beyond && !space.session ? " on this page" : live ? " that ends" : "";
+  return `No run${which} violates ${name}.${endless}`;
+}
+
+/** Why it is unknown whether a run goes on without violating a property: what a log lacks, or a node has pending there. */
+function unknownHere(space, name, { locals }) {
+  return space.undecided_in_run[name] ?? locals.map((local) => space.pending[local]).find(Boolean);
+}
+
 function count(number, one) {
   return `${number} ${one}${number === 1 ? "" : "s"}`;
 }
