@@ -124,13 +124,14 @@ def variables_after(run: Run) -> list[tuple[Variable, ...]]:
 
 @dataclass
 class _Arrow:
-    """A packet on its way: the drawn message that has it, whether it reached its destination, and the places of its
-    arrivals in the hold-back queue, where it still is.
+    """A packet on its way: the drawn message that has it, whether it reached its destination, how many of its copies
+    are on the link, and the places of its arrivals in the hold-back queue, where it still is.
     """
 
     packet: ShownPacket
     message: int
     received: bool = False
+    on_link: int = 1
     queued: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -258,7 +259,10 @@ class _Picture:
     def _arrive(self, action: ShownAction, place: tuple[int, int]) -> int | None:
         """The drawn packet whose arrow ends with this action, if one does."""
         arrow = None if action.packet is None else self.arrows.get(_key(action.packet))
-        if arrow is None or (action.by_channel and action.action == "duplicate"):
+        if arrow is None:
+            return None
+        if action.by_channel and action.action == "duplicate":
+            arrow.on_link += 1
             return None
         waits = action.action == ARRIVES and not action.by_channel
         if arrow.queued and not waits and not action.by_channel:  # it was drawn when it arrived
@@ -269,6 +273,9 @@ class _Picture:
         lost = (action.by_channel and action.action == "lose") or place[0] in self.crashed
         if waits and not lost:
             arrow.queued.append(place)
+        arrow.on_link -= 1
+        if lost and arrow.on_link > 0:  # another copy may still arrive
+            return None
         if arrow.received:
             if not lost:
                 self.copies.append((arrow.message, place))

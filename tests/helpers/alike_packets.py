@@ -130,29 +130,37 @@ class Simulation:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self.in_flight: list[tuple[Sent, bool, bool]] = []
+        #: More than one if the flight does not show which of two copies is in the hold-back queue.
+        self.possible: list[list[tuple[Sent, bool, bool]]] = [[]]
         self.on_link: Counter[tuple[int, int]] = Counter()
         self.by_sender: Counter[int] = Counter()
 
     def follow(self, step: LocalStep, target: State) -> list[Sent]:
         """The packets that the step may have taken, the first transmitted first; and the first was."""
-        outcomes = [*self._outcomes(step)] if step.action.packet is not None else [(None, self.in_flight)]
+        takes = step.action.packet is not None
+        outcomes = [each for one in self.possible for each in (self._outcomes(step, one) if takes else [(None, one)])]
         new = [self._sent(packet) for packet in self.system.transmitted(step)]
         wanted = self.system.flight(target)
         results = [(taken, [*after, *((sent, False, False) for sent in new)]) for taken, after in outcomes]
         fits = [(taken, after) for taken, after in results if self._is(after, wanted)]
         assert fits, "the simulation follows every step"
-        self.in_flight = fits[0][1]
+        first = min((taken.number for taken, _ in fits if taken is not None), default=None)
+        self.possible = []
+        for taken, after in fits:
+            if (taken is None or taken.number == first) and after not in self.possible:
+                self.possible.append(after)
         return list(dict.fromkeys(taken for taken, _ in fits if taken is not None))
 
-    def _outcomes(self, step: LocalStep) -> Iterator[tuple[Sent, list[tuple[Sent, bool, bool]]]]:
+    def _outcomes(
+        self, step: LocalStep, in_flight: list[tuple[Sent, bool, bool]]
+    ) -> Iterator[tuple[Sent, list[tuple[Sent, bool, bool]]]]:
         """What the flight may be after each packet with this content is taken."""
         action = step.action
         fifo = type(self.system.channel).__name__.lower().endswith("fifo")
-        for k, (sent, queued, copy) in enumerate(self.in_flight):
+        for k, (sent, queued, copy) in enumerate(in_flight):
             if sent.packet != action.packet:
                 continue
-            before, after = self.in_flight[:k], self.in_flight[k + 1 :]
+            before, after = in_flight[:k], in_flight[k + 1 :]
             first = not any(_link(one.packet) == _link(sent.packet) and not waits for one, waits, _ in before)
             if fifo and not queued and not first:
                 continue

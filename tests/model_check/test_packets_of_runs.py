@@ -149,6 +149,16 @@ def test_a_copy_in_the_hold_back_queue_is_received_from_there() -> None:
     assert [(m, e) for m, e in drawn.copies] == [(0, drawn.computation.event_count - 1)], "the last arrival is the copy"
 
 
+def test_the_copy_of_a_packet_arrives_though_the_other_copy_was_lost() -> None:
+    sent = ("P1: send m1 to P2", "P2: duplicate fragment m1 #1 from P1", "P2: lose fragment m1 #1 from P1")
+    run = play(EqualFragments, "lossy-duplicating-fifo", *sent, "P2: receive fragment m1 #1 from P1")
+    diagram = run.diagram()
+    arrival = diagram.computation.events[diagram.computation.event_count - 1]
+    assert (arrival.kind, arrival.message, diagram.lost) == ("receive", 0, frozenset())
+    both = play(EqualFragments, "lossy-duplicating-fifo", *sent, "P2: lose fragment m1 #1 from P1").diagram()
+    assert both.lost == {(0, 1)}, "lost once the last copy is"
+
+
 def test_what_an_earlier_version_saved_without_numbers_is_drawn_with_the_first_of_those_that_look_alike() -> None:
     run = violation(Fragments, "fragment-1-comes-first")
     old = [dict(action) for action in run.json()]

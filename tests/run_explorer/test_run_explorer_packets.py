@@ -11,6 +11,7 @@ import pytest
 from alike_packets import Acknowledging, EqualFragments, Fragments, Guarded, chatter
 from browser import needs_chromium, one_browser, opened  # noqa: F401
 from explorer_pages import choose, download, explored, page_of, space_of, violation
+from many_outcomes import many_outcomes
 from svg_reading import Seen
 
 from crownless.impl.channels import CHANNELS
@@ -53,8 +54,8 @@ def random_run(space: StateSpace, random: Random, length: int) -> tuple[list[int
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_any_run_is_said_saved_and_drawn_as_everywhere(tmp_path: Path, channel: str) -> None:
     random = Random(channel)
-    for seed in range(2):
-        space = space_of(chatter(seed), 2, 3, channel=channel, orders=("fifo",))
+    for machine in (chatter(0), chatter(1), many_outcomes(3)):
+        space = space_of(machine, 2, 3, channel=channel, orders=("fifo",))
         runs = [random_run(space, random, 12) for _ in range(4)]
         with opened(page_of(tmp_path, space, runs[0][0], nodes=4000)) as shown:
             for choices, steps in runs:

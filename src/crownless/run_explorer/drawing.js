@@ -27,7 +27,7 @@ function pictureOf(space, moments) {
       once.forEach((packet) => {
         const arrow = { packet, start, end: null, lost: false, copy: false };
         arrows.push(arrow);
-        sent.set(packet, { arrow, received: false, queued: [] });
+        sent.set(packet, { arrow, received: false, underWay: 1, queued: [] });
       });
     }
     const crash = action.name === "crash" && action.byChannel;
@@ -51,7 +51,7 @@ function pictureOf(space, moments) {
 function takeFromChannel(action, { arrows, sent, undelivered, waits, crashed, first }, add) {
   const own = sent.get(action.packet);
   if (!own) return false;
-  if (action.byChannel && action.name === "duplicate") return true;
+  if (action.byChannel && action.name === "duplicate") { own.underWay += 1; return true; }
   const gone = (action.byChannel && action.name === "lose") || crashed.has(action.process);
   if (own.queued.length && !arrivesOnly(action) && !gone) { // it arrived before
     const wait = own.queued.shift();
@@ -59,8 +59,9 @@ function takeFromChannel(action, { arrows, sent, undelivered, waits, crashed, fi
     return false;
   }
   const copy = own.received;
+  own.underWay -= 1;
+  if (gone) { own.arrow.lost ||= !copy && own.underWay === 0; return true; } // another copy may still arrive
   own.received = true;
-  if (gone) { own.arrow.lost ||= !copy; return true; }
   const end = add("receive");
   if (copy) arrows.push({ ...own.arrow, end, lost: false, copy });
   else own.arrow.end = end;

@@ -16,6 +16,7 @@ function asJson(space, moments) {
     })),
     happens: action.happened.map(([event, message]) => ({ event, message })),
     ...(action.byChannel ? { by_channel: true } : {}),
+    ...(action.outcome ? { outcome: action.outcome } : {}),
   }));
   const broken = brokenBy(space, moments).map(([name]) => name);
   const properties = (broken.length ? broken : ["run"]).map((name) => ({ name, verdict: broken.length ? "violated" : "holds", run }));

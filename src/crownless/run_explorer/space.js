@@ -104,7 +104,7 @@ function nameOf(space, names, message) {
 
 /** An action with all names in it. */
 function actionOf(space, step, called) {
-  const [process, name, message, packet, to, transmits, happened, byChannel, local] = space.steps[step];
+  const [process, name, message, packet, to, transmits, happened, byChannel, local, , outcome] = space.steps[step];
   const shown = (id) => {
     const [kind, carried, source, destination, control] = space.packets[id];
     return { id, kind, message: called(carried), source, destination, control: control === 1 };
@@ -113,7 +113,7 @@ function actionOf(space, step, called) {
   return {
     process, name, message: named, packet: packet === -1 ? null : shown(packet), to,
     transmits: transmits.map(shown), happened: happened.map(([kind, which]) => [kind, called(which)]),
-    events: happened, byChannel: byChannel === 1, local,
+    events: happened, byChannel: byChannel === 1, local, outcome,
   };
 }
 

@@ -290,7 +290,7 @@ class StateSpace:
 
     def _step(self, step: LocalStep) -> int:
         """Process, action, message, packet, receivers, packets transmitted, events, by the channel, local state after,
-        where the packet was.
+        where the packet was, number of the outcome.
 
         -1 stands for no message, packet or local state.
         """
@@ -314,6 +314,7 @@ class StateSpace:
             int(action.by_channel),
             self._local(action.process, step.local) if own else -1,
             step.place,
+            step.outcome,
         ]
 
     def _key(self, step: LocalStep) -> tuple[Any, ...]:
@@ -335,6 +336,7 @@ class StateSpace:
             [packet_key(packet) for packet in self.system.transmitted(step)],
             [(kind, _in_text(message)) for kind, _, message in step.observations],
             step.place,
+            step.outcome,
         )
 
     def _message(self, message: Message) -> int:
@@ -374,7 +376,7 @@ class StateSpace:
 
 def _facts(step: LocalStep) -> tuple[Any, ...]:
     """What makes it another step of its state."""
-    return (*step[:4], step.place)
+    return (*step[:4], step.place, step.outcome)
 
 
 def _in_text(value: Any) -> str:

@@ -149,7 +149,7 @@ def _move_of(space: StateSpace, node: int, event: tuple[int, str, str]) -> tuple
     """The choice by which an event happens, and the node after it."""
     flat, _ = space.moves(node)
     for choice in range(len(flat) // 3):
-        process, *_, happened, _, _, _ = space.step_rows[flat[3 * choice]]
+        process, *_, happened, _, _, _, _ = space.step_rows[flat[3 * choice]]
         if [(process, kind, space.message_rows[message]) for kind, message in happened] == [event]:
             return choice, flat[3 * choice + 1]
     raise BadInput(f"{event[1]} {event[2]} cannot happen there", hint="draw the run: crownless show")
