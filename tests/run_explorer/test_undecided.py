@@ -21,7 +21,7 @@ from crownless.oracle.conformance.in_process import InProcess
 from crownless.oracle.logs.reader import subjects
 from crownless.run_explorer.server import ExplorerServer
 from crownless.run_explorer.state_space import StateSpace
-from crownless.run_explorer.subjects import of_computation, of_nodes
+from crownless.run_explorer.subjects import of_check, of_computation, of_nodes
 
 TIMER = "a timer is pending: LateNode.on_packet"
 HOLE = "not broken by what is logged; a: event 1 is missing"
@@ -133,6 +133,14 @@ def test_a_server_finds_no_violation_and_says_why_there_may_be_one(kind: type, u
     assert answer["choices"] is None
     assert (answer["unknown"] or "").startswith(unknown or "")
     assert (answer["unknown"] is None) == (unknown is None)
+
+
+def test_a_run_without_end_is_not_served_as_a_shortest_violation() -> None:
+    explored = of_check(Check(Beats, 2, 1, parameters={"copies": 1}))
+    assert run_check(explored.check)["delivers-all"].verdict == "violated"
+    with ExplorerServer(explored) as server:
+        number = [known.name for known in explored.space.properties].index("delivers-all")
+        assert server.shortest(number) == {"choices": None, "unknown": None}
 
 
 @needs_chromium
