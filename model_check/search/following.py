@@ -61,7 +61,7 @@ def cannot_happen(number: int, action: ShownAction) -> BadInput:
 
 
 def _violates(follower: Follower, run: Run) -> bool | None:
-    """True if the run was saved for no violation, or violates its property at its end; None if that is not known, as
+    """True if the run was saved for no violation, or violates its property; None if that is not known, as
     for a property that this system does not watch.
     """
     name, system, (state, monitor_state) = run.breaks, follower.system, follower.visited[-1]
@@ -69,8 +69,8 @@ def _violates(follower: Follower, run: Run) -> bool | None:
         return True
     if run.loop:
         return follower.visited[len(run.actions)] == (state, monitor_state)
-    step = follower.steps[-1] if follower.steps else None
-    if name in follower.broken or (step and name in LocalProperties(system).of(step.action.process, step.local)[0]):
+    local = LocalProperties(system)
+    if name in follower.broken or any(name in local.of(x.action.process, x.local)[0] for x in follower.steps):
         return True
     moves = system.moves(state)
     if system.may_end(moves) and name in live_properties_broken(system, state, monitor_state, moves):

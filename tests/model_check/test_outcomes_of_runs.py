@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -14,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from many_outcomes import COIN, many_outcomes, read_run, without_outcomes
 
+import crownless as cr
 from crownless.impl.channels import CHANNELS
+from crownless.impl.protocol import Packet, Step
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.runs.stepwise import Follower, StepwiseRun
@@ -22,6 +25,7 @@ from crownless.model_check.search.following import followed
 from crownless.model_check.system.monitors import DeliveryMonitor
 from crownless.model_check.system.system import System
 from crownless.runtime.errors import BadInput
+from crownless.spec.computation import Message
 
 
 @pytest.fixture
@@ -106,6 +110,35 @@ def test_a_run_of_another_version_with_its_outcomes_in_another_order_is_refused(
     answer = crownless("show", "runs.json", "--variables", "--protocol", "coins.py:OtherCoin")
     assert (answer.code, answer.out) == (2, "")
     assert "the run does not violate never-heads there; was it saved by another version" in answer.err
+
+
+def test_a_run_that_goes_on_after_its_violation_is_followed() -> None:
+    """As the explorer saves it."""
+    system = System(Moves(2), Free(2, 1), CHANNELS["fifo"], [DeliveryMonitor()])
+    made = StepwiseRun(system)
+    for _ in range(3):
+        made.take(*system.moves(made.state)[-1])
+    run = replace(made.run, breaks="never-moves")
+    assert followed(system, run).visited == made.visited
+
+
+class Moves(cr.Protocol):
+    """It violates its invariant by its first step, and not by the next."""
+
+    promises = "asynchronous"
+    invariants = {"never-moves": lambda self, i, s: s != 1}
+
+    def initial(self, i: int) -> int:
+        return 0
+
+    def send(self, i: int, s: int, m: Message) -> Sequence[Step]:
+        return []
+
+    def internal(self, i: int, s: int) -> Sequence[tuple[str, Step]]:
+        return [("move", cr.Step(s + 1))] if s < 2 else []
+
+    def on_packet(self, i: int, s: int, p: Packet) -> Sequence[Step]:
+        return []
 
 
 # -- any run -----------------------------------------------------------------------------------------------------------
