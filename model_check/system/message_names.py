@@ -92,7 +92,7 @@ class Sample:
 
     def _outcomes(self, answer: Any) -> Hashable:
         """A key of the outcomes, the same in any order."""
-        if not isinstance(answer, list | tuple) or isinstance(answer, Step):
+        if not _is_steps(answer):
             return key_of(answer)
         named = [("", one) if isinstance(one, Step) else one for one in answer]
         return frozenset(Counter((name, self._outcome(step)) for name, step in named).items())
@@ -184,6 +184,14 @@ def _truth_of(function: Callable[..., Any]) -> Callable[..., bool]:
     return lambda *arguments: bool(function(*arguments))
 
 
+def _is_steps(answer: Any) -> bool:
+    """True if an answer lists steps, or pairs of a name and a step."""
+    return isinstance(answer, list | tuple) and all(
+        isinstance(one, Step) or (isinstance(one, tuple) and len(one) == 2 and isinstance(one[1], Step))
+        for one in answer
+    )
+
+
 def _is_sampled(count: Counter[Any], sort: Hashable, first: int) -> bool:
     """Counts one more of this sort; true of the first, and then of one in `EVERY`."""
     count[sort] += 1
@@ -203,7 +211,7 @@ def _in_words(answer: Any) -> str:
     """The events and packets of an answer, or the exception, in words."""
     if isinstance(answer, BaseException):
         return shown_error(answer)
-    if not isinstance(answer, list | tuple) or isinstance(answer, Step):
+    if not _is_steps(answer):
         return shown(answer)
     return shown(" or ".join(map(_step_in_words, answer)) or "no step", str)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import networkx as nx
 import pytest
@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crownless as cr
-from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.fairness import OPTIONAL, Component, Edge, FairGraph, round_trip
@@ -97,7 +96,23 @@ class Bits(NamedTuple):
     b: int = 1
 
 
-class Toggles(Unordered):
+class AtOnce(cr.Protocol):
+    """Delivers each message as it arrives."""
+
+    promises: ClassVar[str | tuple[str, ...]] = ("delivers-all", "never-blocks")
+
+    def initial(self, i: int) -> Any:
+        return ()
+
+    def send(self, i: int, state: Any, message: cr.Message) -> list[cr.Step]:
+        return [cr.Step(state, [cr.Packet(i, message.receiver, "data", message)], [cr.sent(message)])]
+
+    def on_packet(self, i: int, state: Any, packet: cr.Packet) -> list[cr.Step]:
+        assert packet.message is not None
+        return [cr.Step(state, [], [cr.delivered(packet.message)])]
+
+
+class Toggles(AtOnce):
     """Receives only where both bits are 0; each is flipped again and again, and need not be 0 when the other is."""
 
     promises = ("delivers-once", "delivers-all", "never-blocks")
@@ -147,7 +162,7 @@ def test_an_action_that_is_possible_again_and_again_is_taken_and_nothing_more(ki
         assert {action.say() for action in run.loop} == {"P1: a", "P1: b", "P2: a", "P2: b"}
 
 
-class Starves(Unordered):
+class Starves(AtOnce):
     """Sends a beat for ever, and each message again until it is acknowledged; a beat may always come first."""
 
     promises = ("delivers-once", "delivers-all", "never-blocks")
@@ -208,7 +223,7 @@ def test_a_program_of_a_protocol_that_never_rests_can_complete_exactly_if_some_r
 # -- a sender that is blocked ------------------------------------------------------------------------------------------
 
 
-class StopAndWait(Unordered):
+class StopAndWait(AtOnce):
     """P1 waits for an acknowledgement that never comes; the others send as they like."""
 
     promises = ("never-blocks",)

@@ -376,7 +376,8 @@ guards("IsCached", "neither a method nor a constant", lru_cache(lambda self, i, 
 guards("HasNoGuard", "not a method", None)
 trusts("TrustsP2ByIdentity", "which object", lambda self, i, packet: i is not ONE)
 trusts("TrustsP2ByNumber", "process", lambda self, i, packet: self.ops.one_if(i != 1))
-trusts("TrustsAName", "name of a message", lambda self, i, packet: 1 - (packet.message.name == "1→2#2"))
+#: `check` refuses it, too.
+trusts("TrustsAName", "name of a message", lambda self, i, packet: 1 - (packet.message.name == "1→2#2"), None)
 trusts("TrustsTheClock", "time", lambda self, i, packet: 1 - (time.time() > 1))
 TABLE += [
     Planted(CatchesTheRefusal, "refused", "try", _FIFO),

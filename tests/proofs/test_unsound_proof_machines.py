@@ -51,6 +51,12 @@ def test_what_is_planted_breaks_a_run(planted: Planted) -> None:
     assert name in broken(planted.machine, n, messages)
 
 
+def test_a_machine_that_trusts_a_name_is_refused_by_checks_too() -> None:
+    (trusting,) = [row.machine for row in TABLE if row.machine.__name__ == "TrustsAName"]
+    with pytest.raises(BadInput, match=r"TrustsAName\.deliverable .* depends on the names of messages"):
+        broken(trusting, 2, 2)
+
+
 def broken(kind: type[ProtocolMachine], n: int, messages: int) -> set[str]:
     workload = Free(n, messages, sends=kind.sends)
     check = Check(kind(n), workload=workload, channel="unordered", orders=("fifo", "causal")).resolve()
