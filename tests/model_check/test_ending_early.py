@@ -301,8 +301,6 @@ def test_memory_that_cannot_be_had_in_a_level_leaves_a_checkpoint_to_go_on_from(
 
 def test_a_level_that_a_node_under_test_ends_is_ended(tmp_path: Path) -> None:
     """What is raised in the middle of a search is caught where the search is."""
-    with patch(
-        "crownless.model_check.search.explorer.live_properties_broken", side_effect=Stopped("a limit of its own")
-    ):
+    with patch("crownless.model_check.search.explorer._unmet_at_end", side_effect=Stopped("a limit of its own")):
         result = run_check(Check("rst", 2, 2), engine="plain")
     assert (result.verdict, result.exploration.stopped) == ("unknown", "a limit of its own")
