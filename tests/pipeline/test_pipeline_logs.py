@@ -69,8 +69,8 @@ def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: 
     odd = {("odd", order): ("unknown", None, "no row of it can be used") for order in ORDERS}
     assert {key: of for key, of in found.items() if key in odd} == odd
     for run in {run for run, _ in found} - {"odd"}:  # two rows name no run: they may be of any
-        rows = [line for line in lines if json.loads(line)["run"] == run]
-        known = judge_run(run, [*rows, "[1]", "\\xff"], tuple(ORDERS)).verdicts
+        of_run = [line for line in lines if json.loads(line)["run"] == run]
+        known = judge_run(run, [*of_run, "[1]", "\\xff"], tuple(ORDERS)).verdicts
         assert {order: found[run, order][0] for order in ORDERS} == {one.order: one.outcome for one in known}
     assert judged.account() == (len(lines) + 3, len(lines), 3)
     rows = {row["row"]: row["run"] for row in judged.quarantine.collect()}
