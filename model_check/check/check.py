@@ -422,7 +422,7 @@ def _what_is_missing(system: System, known: Property, state: State, monitor_stat
     names_in_run = {message.name: name for message, name in run.names.items()}
     crashed = system.crashed(state)
     waits = [f"{names_in_run[name]} is never sent" for name in system.unsent(monitor_state, crashed)]
-    blocked = system.blocked(state, system.moves(state))
+    blocked = system.blocked(state, system.moves(state)) & system.judged_senders
     if blocked and len(blocked) < system.n:
         waits.append(f"{listed(printable_name(run.processes[p]) for p in sorted(blocked))} can send no more")
     if not system.finished(state):

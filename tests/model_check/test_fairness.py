@@ -244,6 +244,17 @@ def test_a_sender_that_is_blocked_for_ever_is_found_while_others_may_send() -> N
     assert cr.check(type("Free", (StopAndWait,), {"waiting": ()}))["never-blocks"].verdict == "holds"
 
 
+def test_a_process_that_never_sends_is_not_named_beside_one_that_is_blocked() -> None:
+    class Alone(StopAndWait):
+        def send(self, i: int, state: bool, m: cr.Message) -> list[cr.Step]:
+            return super().send(i, state, m) if i == 0 else []
+
+    blocked = cr.check(Alone)["never-blocks"]
+    assert blocked.verdict == "violated"
+    assert "P1 can send no more" in blocked.note
+    assert "P2" not in blocked.note
+
+
 def test_a_process_that_never_sends_is_not_blocked() -> None:
     class OnlyP1(StopAndWait):
         waiting = ()
