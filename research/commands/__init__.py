@@ -1,0 +1,1 @@
+"""The commands of research, each with its options and its output."""

@@ -1,0 +1,1 @@
+"""Variants of the protocols that claims of the papers are about."""
