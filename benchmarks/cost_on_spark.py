@@ -14,9 +14,9 @@ import time
 
 import psutil
 
-from crownless.model_check.simulation.experiment import combinations
-from crownless.pipeline.costs import sweep
 from crownless.pipeline.session import session
+from crownless.research.costs.experiment import combinations
+from crownless.research.costs.sweeping import sweep
 
 
 def processor_times() -> tuple[float, float]:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from cost_page_studies import FEW_LOADS, LOADS, SEEDS, STUDIES, of_the_page
 
-from crownless.model_check.simulation.experiment import Row
-from crownless.model_check.simulation.figures import AVERAGED, FIELDS_BUT_SEED, Point, points
-from crownless.model_check.simulation.latencies import output_wait
-from crownless.pipeline.costs import sweep
+from crownless.research.costs.experiment import Row
+from crownless.research.costs.figures import AVERAGED, FIELDS_BUT_SEED, Point, points
+from crownless.research.costs.latencies import output_wait
+from crownless.research.costs.sweeping import sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

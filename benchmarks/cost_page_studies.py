@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from crownless.model_check.simulation.experiment import Experiment, combinations
-from crownless.model_check.simulation.traffic import BURST
+from crownless.research.costs.experiment import Experiment, combinations
+from crownless.research.costs.traffic import BURST
 
 #: Repetitions of each experiment.
 SEEDS = 6

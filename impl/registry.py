@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from os.path import isfile
 
+from crownless.runtime import research_parts
 from crownless.runtime.errors import BadInput, unknown_name
 
 from . import own_protocols
@@ -76,9 +77,8 @@ def protocol_named(name: str) -> type[ProtocolMachine]:
     if name in _WHERE:
         return PROTOCOLS[name]
     if is_in_brackets(name):
-        from .variants.knobs import protocol_in_brackets  # which needs this file
-
-        return protocol_in_brackets(name)
+        kind: type[ProtocolMachine] = research_parts.protocol_in_brackets(name)
+        return kind
     if own_protocols.is_own(name):
         return own_protocols.load(name)
     if name in own_protocols.registered():

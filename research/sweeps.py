@@ -19,10 +19,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crownless.pipeline.session import session
 from crownless.runtime.ending import interrupted_by, look, watching
 from crownless.runtime.errors import BadInput
-
-from .session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,6 +14,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+from crownless.runtime import research_parts
 from crownless.runtime.errors import unknown_name
 
 from .computation import Message
@@ -26,7 +27,7 @@ CONTROL = "c"
 
 # The package is installed as files, so that its resources have paths.
 _FIGURES = Path(str(files(__package__))) / "figures"
-COUNTEREXAMPLES = Path(str(files(__package__))) / "counterexamples"
+COUNTEREXAMPLES = research_parts.counterexamples()
 _EXERCISES = Path(str(files(__package__))) / "exercises"
 
 
@@ -66,7 +67,7 @@ def located(name: str) -> Path | None:
     """
     if is_file_name(name):
         return Path(name)
-    bundled = {path.name: path for folder in (_FIGURES, COUNTEREXAMPLES, _EXERCISES) for path in folder.iterdir()}
+    bundled = {path.name: path for folder in (_FIGURES, COUNTEREXAMPLES, _EXERCISES) for path in folder.glob("*")}
     found = [bundled[f"{name}{suffix}"] for suffix in (".txt", ".json") if f"{name}{suffix}" in bundled]
     return found[0] if found else bundled.get(name) if name.endswith(".jsonl") else None
 

@@ -40,11 +40,11 @@ from typing import Any, Literal, Protocol, get_args
 
 from crownless.runtime.errors import BadInput, Undecided, unknown_name
 from crownless.runtime.printable import in_brackets, printable
+from crownless.spec.diagrams.diagram import Diagram
 
 from . import by_graph
 from .by_graph import Procedure
 from .computation import Computation
-from .diagrams.diagram import Diagram
 from .drawn import Drawn
 from .witnesses import Witness
 

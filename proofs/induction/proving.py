@@ -11,11 +11,7 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocol_validation import check_class, machine_errors
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.registry import qualified_name_of
-from crownless.impl.variants.knobs import Combination, combination_of
-from crownless.impl.variants.knobs_of_rst import RstByKnobs
-from crownless.impl.variants.knobs_of_ses import SesByKnobs
 from crownless.proofs.language.symbolic_queues import UnsupportedStep
-from crownless.proofs.protocols import rst_knobs, ses_knobs
 from crownless.proofs.protocols.buffer import BUFFER
 from crownless.proofs.protocols.cbcast import CBCAST
 from crownless.proofs.protocols.extra_messages import EXTRA_MESSAGES
@@ -53,23 +49,14 @@ PROOFS: Mapping[str, Proof] = {
 }
 
 
-#: The proofs that read their invariants off the choices, by the class with the knobs.
-BY_CHOICES: Mapping[type[ProtocolMachine], Callable[[Combination], Proof]] = {
-    RstByKnobs: rst_knobs.proof,
-    SesByKnobs: ses_knobs.proof,
-}
-
-
 def proof_of(protocol: type[ProtocolMachine]) -> Proof:
-    """The proof of a protocol, or of the protocol it is derived from, applied to its own code; of a combination of
-    knobs the one that reads its invariants off the choices. Raises `BadInput` if there is none, or if the class is not
-    a valid protocol.
+    """The proof of a protocol: the one that its class brings as `proof_of`, or that of the protocol it is derived from,
+    applied to its own code. Raises `BadInput` if there is none, or if the class is not a valid protocol.
     """
     check_class(protocol)
-    combination = combination_of(protocol)
-    for base, by_choices in BY_CHOICES.items():
-        if combination is not None and issubclass(combination.of, base):
-            return by_choices(combination)
+    brought: Callable[[], Proof | None] = getattr(protocol, "proof_of", lambda: None)
+    if own := brought():
+        return own
     for kind in protocol.__mro__:
         for proof in PROOFS.values():
             if proof.protocol is kind:

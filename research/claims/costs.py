@@ -6,17 +6,17 @@ from typing import Any
 
 from crownless.impl.protocol import Setting
 from crownless.impl.protocols.buffer import State as BufferState
-from crownless.impl.variants.for_mattern_fuenfrocken import NeverAsked
 from crownless.impl.workloads import Free
-from crownless.model_check.simulation.experiment import Experiment
-from crownless.model_check.simulation.figures import Estimate, estimate
-from crownless.model_check.simulation.latencies import output_wait
-from crownless.model_check.simulation.simulation import Measured, simulate
-from crownless.proofs.induction.evidence import Evidence, fact, measured
+from crownless.research.costs.experiment import Experiment
+from crownless.research.costs.figures import Estimate, estimate
+from crownless.research.costs.latencies import output_wait
+from crownless.research.costs.simulation import Measured, simulate
+from crownless.research.variants.for_mattern_fuenfrocken import NeverAsked
 
 from . import fig_8
 from .claim import claim
-from .evidence import breaks, generates, in_every_state, keep, searched, system_of
+from .evidence import Evidence, fact, measured
+from .gathering import breaks, generates, in_every_state, keep, searched, system_of
 from .monitored_machines import MonitoredBlocking, monitored
 
 # -- simulations -------------------------------------------------------------------------------------------------------

@@ -5,14 +5,14 @@ from functools import cache
 from crownless.impl.protocols.fifo_sequence import FifoSequence
 from crownless.impl.workloads import Free
 from crownless.model_check.search.reachable import Reached
-from crownless.proofs.induction.evidence import Evidence, found
-from crownless.proofs.theorems import conditions
-from crownless.proofs.theorems.synchronous import linearizations, theorem_2
+from crownless.research.theorems import conditions
+from crownless.research.theorems.synchronous import linearizations, theorem_2
 from crownless.spec.computation import Computation
 from crownless.spec.orders import decide
 
 from .claim import claim
-from .evidence import enumerated, in_every_state, in_some_state, keep, searched, system_of
+from .evidence import Evidence, found
+from .gathering import enumerated, in_every_state, in_some_state, keep, searched, system_of
 from .splits import Split, splits_up_to
 
 # -- §2.2 and §3 -------------------------------------------------------------------------------------------------------

@@ -17,12 +17,12 @@ from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.system.system import State
-from crownless.proofs.induction.evidence import ANY_NUMBER, Evidence, by_z3, fact, found
 from crownless.proofs.induction.theorem import Claim
 
 from .claim import claim
 from .costs import describe, simulated
-from .evidence import program, system_of
+from .evidence import ANY_NUMBER, Evidence, by_z3, fact, found
+from .gathering import program, system_of
 
 #: The longest latency of a packet, in ticks; no two events of one process happen in the same tick.
 T = 100

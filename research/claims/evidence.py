@@ -8,10 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.realizing import lines_in_notation
+from crownless.proofs.induction.theorem import ATTEMPTS, EFFORT, Claim, theorem, vacuous
 from crownless.proofs.language.terms import Term
 from crownless.spec.computation import Computation
-
-from .theorem import ATTEMPTS, EFFORT, Claim, theorem, vacuous
 
 #: proved: z3 shows it for any number of messages; checked: everything up to a bound was examined; measured: a quantity;
 #: refuted: a smallest counterexample is shown; repaired: refuted as printed, and the nearest true statement holds; and

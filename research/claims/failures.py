@@ -6,19 +6,19 @@ from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.protocols.isis import Isis
 from crownless.impl.protocols.ses import Ses
 from crownless.impl.protocols.ses_rollback import Failure, SesRollback
-from crownless.impl.variants.for_mattern_fuenfrocken import GivesUpTheDead
-from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.search.reachable import Reached, shortest_path
 from crownless.model_check.system.monitors import History
 from crownless.model_check.system.system import AGREED, LocalStep, System
-from crownless.proofs.induction.evidence import Evidence, fact, found, none_found
-from crownless.proofs.theorems.impossible_protocols import m2_tells_of_m1
+from crownless.research.theorems.impossible_protocols import m2_tells_of_m1
+from crownless.research.variants.for_mattern_fuenfrocken import GivesUpTheDead
+from crownless.research.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.spec.computation import Message
 
 from .claim import ambiguity, claim, error, slip_of_print
-from .evidence import breaks, ended, explored, in_every_state, keep, program, proved, searched, system_of
+from .evidence import Evidence, fact, found, none_found
+from .gathering import breaks, ended, explored, in_every_state, keep, program, proved, searched, system_of
 from .programs import in_flight
 
 # -- machines in no registry -------------------------------------------------------------------------------------------

@@ -5,21 +5,21 @@ from typing import Any, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.murty_garg import MurtyGarg
-from crownless.impl.variants.for_murty_garg import CommitsAtAcknowledgement, NeverAcknowledges, SendsWhenWanted
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.reachable import HistoryVariable, reachable
 from crownless.model_check.system.monitors import Monitor, Observation
 from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import LocalStep, System
-from crownless.proofs.induction.evidence import Evidence, by_z3, fact, found
 from crownless.proofs.induction.queue_abstraction import StageEvent, fixed_by
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.protocols.murty_garg import MURTY_GARG, Priorities
+from crownless.research.variants.for_murty_garg import CommitsAtAcknowledgement, NeverAcknowledges, SendsWhenWanted
 from crownless.spec.computation import Message
 
 from .claim import claim, slip_of_print
-from .evidence import OF_STAGES, breaks, ends, explored, proved, ran, searched, system_of
+from .evidence import Evidence, by_z3, fact, found
+from .gathering import OF_STAGES, breaks, ends, explored, proved, ran, searched, system_of
 
 CHANNELS = ("unordered", "fifo")
 

@@ -17,12 +17,13 @@ from crownless.model_check.search.reachable import Reached, reachable, shortest_
 from crownless.model_check.search.realizing import Realization, realize
 from crownless.model_check.system.properties import NEVER_BLOCKS, properties_of
 from crownless.model_check.system.system import System
-from crownless.proofs.induction.evidence import ANY_NUMBER, Evidence, Shown, found
 from crownless.proofs.induction.proved_properties import SHOWN, in_words
 from crownless.proofs.induction.proving import PROOFS, ProofReport, prove
 from crownless.proofs.induction.queues import QueueProof
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation
+
+from .evidence import ANY_NUMBER, Evidence, Shown, found
 
 T = TypeVar("T")
 

@@ -2,23 +2,23 @@
 
 from functools import cache
 
-from crownless.impl.variants.for_murty_garg import AcknowledgesAtOnce, PlacedAfterwards, ReceiversAsk, SendsAtOnce
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.search.generating import computation_of, form_of
 from crownless.model_check.search.reachable import reachable
-from crownless.proofs.induction.evidence import Evidence, fact, found, together
-from crownless.proofs.theorems.impossible_protocols import (
+from crownless.research.theorems.impossible_protocols import (
     NOT_ASKED,
     no_bounded_receives,
     no_bounded_sends,
     no_symmetric_protocol,
 )
+from crownless.research.variants.for_murty_garg import AcknowledgesAtOnce, PlacedAfterwards, ReceiversAsk, SendsAtOnce
 from crownless.spec.notation import parse, to_computation
 from crownless.spec.orders import decide
 
 from .claim import ambiguity, claim, slip_of_print
-from .evidence import ended, enumerated, explored, keep, program, proved, system_of
+from .evidence import Evidence, fact, found, together
 from .fig_8 import first_run_that_breaks
+from .gathering import ended, enumerated, explored, keep, program, proved, system_of
 
 REALIZES = (
     "realizes: keeps the order, and every message that is wanted is eventually sent and delivered (Abstract: "

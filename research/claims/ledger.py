@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from crownless.proofs.induction.evidence import Evidence, Verdict, together
-from crownless.proofs.theorems.bounded import BoundedSearchGaveUp
+from crownless.research.theorems.bounded import BoundedSearchGaveUp
 from crownless.runtime.ending import Stopped, stop_reason
 from crownless.runtime.errors import unknown_name
 from crownless.runtime.printable import some
@@ -17,6 +16,7 @@ from crownless.spec.bibliography import TEXTS, references
 
 from . import bundled
 from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
+from .evidence import Evidence, Verdict, together
 
 #: The files that state the claims.
 FILES = (

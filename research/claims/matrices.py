@@ -8,19 +8,19 @@ import z3
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.protocols.rst import Rst, State
-from crownless.impl.variants.for_matrices import changed
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.runs.stepwise import StepwiseRun
 from crownless.model_check.search.reachable import Reached
 from crownless.model_check.system.system import System
-from crownless.proofs.induction.evidence import Evidence
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms, for_all_of
+from crownless.research.variants.for_matrices import changed
 from crownless.spec.computation import Message
 
-from .evidence import explored, in_every_state, system_of
+from .evidence import Evidence
+from .gathering import explored, in_every_state, system_of
 
 
 @cache

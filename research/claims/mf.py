@@ -3,13 +3,12 @@
 from itertools import pairwise
 
 from crownless.impl.protocols.rst_before import RstBefore
-from crownless.impl.variants.for_mattern_fuenfrocken import CopyByCopy, KearnsInTurn, ReleasedTogether
 from crownless.impl.workloads import Free
 from crownless.model_check.search.generating import computation_of
 from crownless.model_check.search.reachable import reachable
-from crownless.proofs.induction.evidence import Evidence, fact, found, together
-from crownless.proofs.theorems import buffer_reach
-from crownless.proofs.theorems.synchronous import fifo_follows_from_causal, theorem_1
+from crownless.research.theorems import buffer_reach
+from crownless.research.theorems.synchronous import fifo_follows_from_causal, theorem_1
+from crownless.research.variants.for_mattern_fuenfrocken import CopyByCopy, KearnsInTurn, ReleasedTogether
 from crownless.spec.by_search import keeps
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
@@ -18,7 +17,8 @@ from crownless.spec.orders import decide
 from . import programs
 from .buffers import invariants_in_time
 from .claim import claim
-from .evidence import breaks, ends, enumerated, explored, figure, generates, keep, proved, ran, searched
+from .evidence import Evidence, fact, found, together
+from .gathering import breaks, ends, enumerated, explored, figure, generates, keep, proved, ran, searched
 from .programs import becomes, form, on, outcomes
 
 # -- §1: the orders ----------------------------------------------------------------------------------------------------

@@ -14,11 +14,11 @@ from crownless.impl.protocols.ses import Ses
 from crownless.impl.workloads import Free
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.system.properties import Property
-from crownless.proofs.induction.evidence import Evidence, fact
 from crownless.spec.computation import Message
 
 from .claim import claim
-from .evidence import breaks, explored, in_every_state, in_some_state, keep, proved, searched, system_of
+from .evidence import Evidence, fact
+from .gathering import breaks, explored, in_every_state, in_some_state, keep, proved, searched, system_of
 from .pairs import pairs_in
 
 # -- §2: the space that earlier solutions need -------------------------------------------------------------------------

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from crownless.proofs.induction.evidence import Evidence, fact, found
-from crownless.proofs.theorems import conditions
-from crownless.proofs.theorems import smallest_synchronous as search
-from crownless.proofs.theorems.synchronous import strong_crowns, theorem_1, theorem_2, theorem_7
+from crownless.research.theorems import conditions
+from crownless.research.theorems import smallest_synchronous as search
+from crownless.research.theorems.synchronous import strong_crowns, theorem_1, theorem_2, theorem_7
 from crownless.runtime.printable import some
 from crownless.spec.crowns import crowns, smallest_crown
 from crownless.spec.enumeration import computations
@@ -14,8 +13,9 @@ from crownless.spec.orders import decide
 from . import bundled
 from . import monitored_machines as machines
 from .claim import ambiguity, claim, error, slip_of_print
-from .evidence import breaks, enumerated, figure, keep, proved
+from .evidence import Evidence, fact, found
 from .fig_8 import commits_go_downhill
+from .gathering import breaks, enumerated, figure, keep, proved
 from .monitored_machines import monitored
 from .splits import Split, split_by_names, splits_up_to
 

@@ -7,14 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.impl.protocols.rendezvous import Rendezvous
-from crownless.impl.variants.for_murty_garg import ByTheLetterWithRanks
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.system.properties import Property
+from crownless.research.variants.for_murty_garg import ByTheLetterWithRanks
 from crownless.spec.computation import Message
 from crownless.spec.notation import parse
 
-from .evidence import explored
+from .gathering import explored
 
 
 class Received(NamedTuple):

@@ -9,22 +9,22 @@ from crownless.impl.ops import Value
 from crownless.impl.protocol import Packet
 from crownless.impl.protocols.ses import Ses, Stamp, State
 from crownless.impl.protocols.ses_multicast import SesMulticast
-from crownless.impl.variants.for_schiper_eggli_sandoz import Accompanying, PairsBesides
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.reachable import reachable, shortest_run_to
 from crownless.proofs.induction.any_multicast import Receivers
 from crownless.proofs.induction.any_run import SymbolicState
-from crownless.proofs.induction.evidence import Evidence, by_z3
 from crownless.proofs.induction.quantified import induction
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms
 from crownless.proofs.protocols.ses import SES, SES_DELETE
 from crownless.proofs.protocols.ses_multicast import SES_MULTICAST
+from crownless.research.variants.for_schiper_eggli_sandoz import Accompanying, PairsBesides
 from crownless.spec.computation import Message
 
-from .evidence import system_of
+from .evidence import Evidence, by_z3
+from .gathering import system_of
 
 FOR_UNICASTS = "any number of sites and messages, any channel; unicasts, none to oneself"
 FOR_MULTICASTS = "any number of sites and messages, any channel; multicasts, none to oneself"

@@ -12,13 +12,13 @@ from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.search.generating import Form, form_of, generate
 from crownless.model_check.search.reachable import HistoryVariable, Reached, reachable
 from crownless.model_check.system.system import LocalStep, System
-from crownless.proofs.induction.evidence import Evidence, fact
 from crownless.spec import notation
 from crownless.spec.computation import Computation, Message
 from crownless.spec.crowns import crowns
 from crownless.spec.enumeration import computations
 
-from .evidence import figure, in_every_state, program, system_of
+from .evidence import Evidence, fact
+from .gathering import figure, in_every_state, program, system_of
 
 # -- delays and losses -------------------------------------------------------------------------------------------------
 

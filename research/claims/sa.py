@@ -10,20 +10,21 @@ import z3
 from crownless.impl.protocol import Packet, Setting
 from crownless.impl.protocols.extra_messages import State as ExtraState
 from crownless.impl.protocols.rst import Rst, State
-from crownless.impl.variants import for_matrices as variants
 from crownless.impl.workloads import Free
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.search.reachable import Reached
-from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact, found, lacking_each, together
 from crownless.proofs.induction.proved_properties import WAITS
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.proofs.protocols.rst import RST
+from crownless.research.variants import for_matrices as variants
 
 from .claim import claim, slip_of_print
-from .evidence import (
+from .evidence import Evidence, by_z3, each_alone, fact, found, lacking_each, together
+from .failures import first_run, remembering, sends_in_past
+from .gathering import (
     breaks,
     enumerated,
     explored,
@@ -35,7 +36,6 @@ from .evidence import (
     searched,
     system_of,
 )
-from .failures import first_run, remembering, sends_in_past
 from .matrices import AnyStamp, same_guard
 from .thresholds import ANY_THRESHOLD, FOUR_ENTRIES, SEVEN_ENTRIES, extra, never, waits_for_an_extra_message
 

@@ -10,13 +10,12 @@ from crownless.impl.protocols.ses import Ses
 from crownless.impl.protocols.ses_delete import SesDelete
 from crownless.impl.protocols.ses_multicast import SesMulticast
 from crownless.impl.protocols.unordered import Unordered
-from crownless.impl.variants import for_schiper_eggli_sandoz as variants
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.generating import computation_of, generate
 from crownless.model_check.search.reachable import Reached
-from crownless.proofs.induction.evidence import Evidence, fact, found
-from crownless.proofs.theorems.total_order import causal_follows_from_total
+from crownless.research.theorems.total_order import causal_follows_from_total
+from crownless.research.variants import for_schiper_eggli_sandoz as variants
 from crownless.spec import library
 from crownless.spec.clocks import CLOCKS, readings
 from crownless.spec.computation import Computation
@@ -25,8 +24,9 @@ from crownless.spec.orders import decide
 
 from . import pairs
 from .claim import ambiguity, claim, slip_of_print
-from .evidence import breaks, enumerated, explored, figure, keep, program, proved, ran, searched
+from .evidence import Evidence, fact, found
 from .failures import NOTHING_FOR_ONESELF, events, first_run, remembering
+from .gathering import breaks, enumerated, explored, figure, keep, program, proved, ran, searched
 
 
 @claim(

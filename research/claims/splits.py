@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 from typing import Any
 
 from crownless.proofs.induction.queue_abstraction import PlainLogic
-from crownless.proofs.theorems.conditions import Conditions
+from crownless.research.theorems.conditions import Conditions
 from crownless.spec.computation import Computation, project
 from crownless.spec.enumeration import computations
 from crownless.spec.library import is_control

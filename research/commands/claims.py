@@ -9,8 +9,8 @@ from crownless.command_line.output import print_drawing, print_json, print_line,
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
 from crownless.model_check.runs.runs import Run
-from crownless.proofs.claims.ledger import Finding, entries_named, recompute, summary
-from crownless.proofs.induction.evidence import Shown
+from crownless.research.claims.evidence import Shown
+from crownless.research.claims.ledger import Finding, entries_named, recompute, summary
 from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.spec.bibliography import TEXTS
 from crownless.spec.diagrams.text import draw

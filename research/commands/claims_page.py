@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from crownless.model_check.runs.runs import Run
-from crownless.proofs.claims.ledger import Finding, summary
-from crownless.proofs.induction.evidence import Shown
+from crownless.research.claims.evidence import Shown
+from crownless.research.claims.ledger import Finding, summary
 from crownless.runtime.printable import printable
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of

@@ -13,11 +13,11 @@ from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import Setting, promised_orders
 from crownless.impl.registry import protocol_named
-from crownless.model_check.simulation.experiment import COMPARED, SEEDS, Experiment, Row, combinations
-from crownless.model_check.simulation.figures import Point, points
-from crownless.model_check.simulation.latencies import LATENCIES
-from crownless.model_check.simulation.traffic import TRAFFIC
-from crownless.pipeline.costs import sweep
+from crownless.research.costs.experiment import COMPARED, SEEDS, Experiment, Row, combinations
+from crownless.research.costs.figures import Point, points
+from crownless.research.costs.latencies import LATENCIES
+from crownless.research.costs.sweeping import sweep
+from crownless.research.costs.traffic import TRAFFIC
 from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import listed, some

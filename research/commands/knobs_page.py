@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from crownless.impl.protocol import promised_orders
-from crownless.proofs.knobs.knob_map import Decision, KnobMap
+from crownless.research.knobs.knob_map import Decision, KnobMap
 from crownless.runtime.printable import some
 
 #: The most finds that the page lists.

@@ -20,9 +20,9 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.protocol_validation import check_class, machine_errors
 from crownless.impl.protocols.extra_messages import ExtraMessages, State
 from crownless.impl.registry import PROTOCOLS, protocol_named
-from crownless.model_check import simulation
 from crownless.model_check.check.request import machine_of
 from crownless.model_check.system import monitors
+from crownless.research import costs as simulation
 from crownless.runtime.errors import BadInput
 
 from .latencies import latency_named

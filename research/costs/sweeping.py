@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from crownless.model_check.simulation.experiment import Experiment, Row, experiment_of, row_of
-from crownless.model_check.simulation.figures import COLUMNS
-from crownless.model_check.simulation.simulation import simulate
+from crownless.research.sweeps import Progress, Sweep, Where
+from crownless.research.sweeps import sweep as sweep_rows
 
-from .sweeps import Progress, Sweep, Where
-from .sweeps import sweep as sweep_rows
+from .experiment import Experiment, Row, experiment_of, row_of
+from .figures import COLUMNS
+from .simulation import simulate
 
 
 def _simulated(row: Row) -> Row:

@@ -21,10 +21,9 @@ from weakref import WeakKeyDictionary
 from crownless.impl import own_protocols
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named, qualified_name_of
+from crownless.impl.variant import variant
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import printable_name
-
-from . import variant
 
 #: The bundled protocols that are taken apart: name → file in this folder, and class.
 TAKEN_APART = {

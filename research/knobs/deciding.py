@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from crownless.impl.protocol import ProtocolMachine, promised_orders
-from crownless.impl.variants.knobs import Combination, class_with_knobs, knobs_of
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check
@@ -19,6 +18,7 @@ from crownless.proofs.induction.replay import ASSUMED_BY_PROOFS
 from crownless.proofs.language.refusals import Refused
 from crownless.runtime.errors import BadInput
 
+from .combinations import Combination, class_with_knobs, knobs_of
 from .prices import price_of
 from .same_behavior import behavior_of
 from .same_functions import functions_of

@@ -9,13 +9,13 @@ from math import inf
 from typing import Any, Literal, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine, promised_orders
-from crownless.impl.variants.knobs import Combination, Knob, combination_named
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.realizing import Realization, realize
 from crownless.proofs.induction.proved_properties import WAITS
 from crownless.runtime.printable import in_brackets, some
 from crownless.spec.dataframes import DataFrame, data_frame
 
+from .combinations import Combination, Knob, combination_named
 from .deciding import FAILS, LIVENESS, NO_PROOF, Row, compared_at, elsewhere
 
 #: `right`: every property that the protocol promises holds within the bound. `unknown`: not decided.

@@ -5,12 +5,17 @@ get wrong. SENT and DELIV are those of `protocols/rst.py`. All are written in `o
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.protocols.rst import Rst, State
 from crownless.spec.computation import Message
+
+from .combinations import combination_of
+
+if TYPE_CHECKING:
+    from crownless.proofs.induction.causal_order import CausalOrder
 
 
 class Sending(NamedTuple):
@@ -25,6 +30,14 @@ class RstByKnobs(Rst):
     bound = (4, 4)  # among three processes a row and a column are the whole of what matters
     invariants = {}
     rules = {}
+
+    @classmethod
+    def proof_of(cls) -> "CausalOrder | None":
+        """The proof of a combination, which reads its invariants off the choices."""
+        from .proof_of_rst import proof  # z3 takes long to import
+
+        combination = combination_of(cls)
+        return None if combination is None else proof(combination)
 
     # -- on sending ----------------------------------------------------------------------------------------------------
 

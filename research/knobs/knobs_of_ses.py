@@ -5,12 +5,17 @@ of one entry, and what an implementer may try or get wrong. All are written in `
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.protocols.ses import Ses, Stamp, State
 from crownless.spec.computation import Message
+
+from .combinations import combination_of
+
+if TYPE_CHECKING:
+    from crownless.proofs.induction.causal_order import CausalOrder
 
 
 class SesByKnobs(Ses):
@@ -18,6 +23,14 @@ class SesByKnobs(Ses):
 
     invariants = {}
     rules = {}
+
+    @classmethod
+    def proof_of(cls) -> "CausalOrder | None":
+        """The proof of a combination, which reads its invariants off the choices."""
+        from .proof_of_ses import proof  # z3 takes long to import
+
+        combination = combination_of(cls)
+        return None if combination is None else proof(combination)
 
     # -- on sending ----------------------------------------------------------------------------------------------------
 

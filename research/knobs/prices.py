@@ -9,11 +9,12 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from crownless.impl.ops import Integers
-from crownless.impl.variants.knobs import Combination
-from crownless.model_check.simulation.encoding import numbers_in
-from crownless.model_check.simulation.experiment import Experiment
-from crownless.model_check.simulation.simulation import simulate_machine
+from crownless.research.costs.encoding import numbers_in
+from crownless.research.costs.experiment import Experiment
+from crownless.research.costs.simulation import simulate_machine
 from crownless.runtime.errors import BadInput
+
+from .combinations import Combination
 
 #: The simulation: processes, and messages in all.
 PROCESSES, MESSAGES = 4, 200

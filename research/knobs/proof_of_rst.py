@@ -9,14 +9,14 @@ from typing import Any
 
 import z3
 
-from crownless.impl.variants.knobs import Combination
 from crownless.proofs.induction.any_run import AnyRun, SymbolicState
 from crownless.proofs.induction.causal_order import OF_CHANNELS, CausalOrder, Invariants
 from crownless.proofs.induction.covering_run import CoveringRun
 from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.language.terms import Term
+from crownless.proofs.protocols.rst import Counts
 
-from .rst import Counts
+from .combinations import Combination
 
 COUNTED = "what is known is counted, or delivered"
 BEFORE = "what happened before is counted by the stamp, or delivered"

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple, cast
 import z3
 
 from crownless.impl.protocols.ses import Ses
-from crownless.impl.variants.knobs import Combination
 from crownless.proofs.induction.any_run import AnyRun, Event
 from crownless.proofs.induction.causal_order import CausalOrder, Invariants
 from crownless.proofs.induction.covering_run import CoveringRun
 from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
+from crownless.proofs.protocols.ses import INVARIANTS, by_pairs, covered_by, time_of
 
-from .ses import INVARIANTS, by_pairs, covered_by, time_of
+from .combinations import Combination
 
 SENT = "what is known or delivered is sent"
 TO_OTHERS = "no message is to its sender"

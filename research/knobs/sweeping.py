@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from crownless import impl, model_check, proofs, spec
+from crownless import impl, model_check, proofs, research, spec
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine, default_bound
 from crownless.impl.registry import qualified_name_of
-from crownless.impl.variants.knobs import Combination, class_with_knobs, combinations, knobs_of
-from crownless.proofs.knobs.deciding import FIRST, GIVEN, SECOND, Row, first_row, second_row
-from crownless.proofs.knobs.knob_map import Decision, KnobMap, Places, rows_of_both
+from crownless.research.sweeps import HERE, Progress, Sweep, Where, sweep
 
-from .sweeps import HERE, Progress, Sweep, Where, sweep
+from .combinations import Combination, class_with_knobs, combinations, knobs_of
+from .deciding import FIRST, GIVEN, SECOND, Row, first_row, second_row
+from .knob_map import Decision, KnobMap, Places, rows_of_both
 
 FIRST_SWEEP = Sweep(first_row, FIRST, "a table of combinations", lambda row: 1, lambda row: row["unknown"] is None)
 SECOND_SWEEP = Sweep(second_row, SECOND, "a table of combinations", lambda row: 1, lambda row: row["unknown"] is None)
@@ -106,7 +106,7 @@ def code_of(kind: type[ProtocolMachine]) -> str:
     """A digest of the code that decisions depend on: with other code they are made again."""
     files = {
         file
-        for package in (spec, impl, model_check, proofs)
+        for package in (spec, impl, model_check, proofs, research)
         for folder in package.__path__
         for file in Path(folder).rglob("*.py")
     }

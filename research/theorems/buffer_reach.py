@@ -19,12 +19,12 @@ from itertools import pairwise
 
 import z3
 
-from crownless.proofs.induction.evidence import Evidence, by_z3, lacking_each
 from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.induction.queue_abstraction import Invariants
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
 from crownless.proofs.protocols.buffer_lemmas import BuffersInTime, in_time
+from crownless.research.claims.evidence import Evidence, by_z3, lacking_each
 from crownless.spec.computation import Computation
 
 from .computation import NEVER, Hypotheses

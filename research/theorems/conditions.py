@@ -12,10 +12,10 @@ from typing import Any
 
 import z3
 
-from crownless.proofs.induction.evidence import Evidence, by_z3
 from crownless.proofs.induction.queue_abstraction import Logic, SymbolicLogic
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
+from crownless.research.claims.evidence import Evidence, by_z3
 
 from .computation import AnyComputation, Hypotheses
 from .synchronous import theorem_2

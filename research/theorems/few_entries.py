@@ -14,11 +14,11 @@ from functools import cache
 import z3
 
 from crownless.impl.protocols.extra_messages import State
-from crownless.proofs.induction.evidence import Evidence, by_z3, lacking_each
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms
 from crownless.proofs.protocols.extra_messages import OneMessagePerStep
+from crownless.research.claims.evidence import Evidence, by_z3, lacking_each
 
 from .computation import Hypotheses
 

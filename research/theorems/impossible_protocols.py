@@ -9,7 +9,7 @@ Argued only in words, as the reason why any protocol of the class has these runs
 nothing, and transmit nothing, since by assumption 1 two processes exchange packets only for a message between them. So
 no packet reaches a process before another one has begun to send to it, and it transmits the first packet of its own
 message at some time, or it never would, alone. Bounded receives need this: where receivers may ask unprompted, there is
-such a protocol (`impl.variants.for_murty_garg.ReceiversAsk`). And a receiver that is done with a message transmits
+such a protocol (`research.variants.for_murty_garg.ReceiversAsk`). And a receiver that is done with a message transmits
 nothing more for it ((c) in the proof of Theorem 3).
 """
 
@@ -17,9 +17,9 @@ from functools import cache
 
 import z3
 
-from crownless.proofs.induction.evidence import Evidence, by_z3, lacking_each
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
+from crownless.research.claims.evidence import Evidence, by_z3, lacking_each
 
 from .computation import NEVER, Hypotheses
 

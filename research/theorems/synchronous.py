@@ -20,9 +20,9 @@ from typing import Literal, get_args
 
 import z3
 
-from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, lacking_each
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
+from crownless.research.claims.evidence import Evidence, by_z3, each_alone, lacking_each
 
 from .computation import NEVER, AnyComputation, Hypotheses
 

@@ -9,9 +9,9 @@ from typing import get_args
 
 import z3
 
-from crownless.proofs.induction.evidence import Evidence, by_z3, lacking_each
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
+from crownless.research.claims.evidence import Evidence, by_z3, lacking_each
 
 from .computation import Hypotheses
 from .synchronous import Orders, Unreceived

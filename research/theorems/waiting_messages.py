@@ -13,11 +13,11 @@ import z3
 
 from crownless.impl.protocols.ses import Ses
 from crownless.proofs.induction.any_run import AnyRun, SymbolicState
-from crownless.proofs.induction.evidence import Evidence, by_z3, lacking_each
 from crownless.proofs.induction.quantified import induction
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
 from crownless.proofs.protocols.ses import INVARIANTS, time_of
+from crownless.research.claims.evidence import Evidence, by_z3, lacking_each
 
 #: The invariants of the protocol's proof that the bound rests on.
 BY = (

@@ -8,11 +8,10 @@ from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.protocols.extra_messages import State as ExtraState
 from crownless.impl.protocols.rst import Rst, State
+from crownless.impl.variant import variant
 from crownless.impl.workloads import Free
+from crownless.research.knobs.knobs_of_rst import RstByKnobs
 from crownless.spec.computation import Message
-
-from . import variant
-from .knobs_of_rst import RstByKnobs
 
 # -- the matrix protocol with one thing changed -----------------------------------------------------------------------
 

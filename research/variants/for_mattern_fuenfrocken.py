@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.protocols.buffer import Buffer, State
 from crownless.impl.protocols.kearns import Kearns
+from crownless.impl.variant import variant
 from crownless.spec.computation import Message
-
-from . import variant
 
 #: The server also requires the sender's next message in turn.
 KearnsInTurn = variant(

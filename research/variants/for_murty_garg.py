@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.protocols.murty_garg import MurtyGarg
+from crownless.impl.variant import variant
 from crownless.spec.computation import Message
-
-from . import variant
 
 # -- Fig. 8 with a rule changed ----------------------------------------------------------------------------------------
 

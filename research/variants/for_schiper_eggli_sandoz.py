@@ -13,9 +13,8 @@ from crownless.impl.protocols.ses_multicast import SesMulticast
 from crownless.impl.protocols.ses_rollback import Failure, SesRollback
 from crownless.impl.protocols.ses_rollback import State as SiteState
 from crownless.impl.protocols.unordered import Unordered
+from crownless.impl.variant import variant
 from crownless.spec.computation import Message
-
-from . import variant
 
 #: [SES] excludes self-sends; admitted here, to see their effect.
 SesToOneself = variant(Ses, "SesToOneself", admits_self_sends=True)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from crownless.api import classify as classify
     from crownless.api import count as count
     from crownless.api import draw as draw
-    from crownless.api import knobs as knobs
     from crownless.api import parse as parse
     from crownless.api import program as program
     from crownless.api import prove as prove
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from crownless.impl.protocol import Transition as Transition
     from crownless.impl.protocol import delivered as delivered
     from crownless.impl.protocol import sent as sent
+    from crownless.research.api import knobs as knobs
     from crownless.runtime.errors import BadInput as BadInput
     from crownless.runtime.errors import NoSuchName as NoSuchName
     from crownless.runtime.errors import Undecided as Undecided
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
 
 #: The module of each name; everything is imported when it is first used.
 _HOME = {
-    ".api": "check classify count draw knobs parse program prove read_log realize states",
+    ".api": "check classify count draw parse program prove read_log realize states",
     ".api_of_nodes": "conform conform_at_random replay",
     ".impl.protocol": "AppEvent Packet Parameter Protocol Step Transition delivered sent",
+    ".research.api": "knobs",
     ".spec.computation": "Computation Message",
     ".runtime.errors": "BadInput NoSuchName Undecided",
     ".spec.recorder": "Recorder",

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from crownless.oracle.classification import Classification, NamedComputation
     from crownless.oracle.logs.formats import Format
     from crownless.proofs.induction.proving import ProofReport
-    from crownless.proofs.knobs.knob_map import KnobMap
     from crownless.spec.enumeration import Sends
 
     #: A protocol: its name (`rst`, `hub.py:Hub`, `package.module:Class`), its class, or a machine.
@@ -299,42 +298,6 @@ def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     request = Check(protocol)
     steps = EFFORT if effort is None else arguments.whole_number("effort", effort)
     return prove(request.name, proof_of(request.kind), steps)
-
-
-def knobs(
-    protocol: str | type[Protocol],
-    processes: int | None = None,
-    messages: int | None = None,
-    *,
-    channel: str | None = None,
-    workers: int = 1,
-    out: str | os.PathLike[str] | None = None,
-    max_seconds: float | None = None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-) -> KnobMap:
-    """The map of a protocol's design space: every combination of its choices refuted by a shortest run, or explored up
-    to the bound, proved where that succeeds, compared, and priced.
-
-    `protocol`: a bundled name that is taken apart (`rst`, `rst-queue`, `ses`, `buffer`, `murty-garg`), or a class
-    with `knobs`, also by its name. `.decisions` has all of them, `.families` the right ones by what they generate,
-    `.to_frame()` a table. `workers`: processes, for a protocol that is given by its name; a script then needs `if
-    __name__ == "__main__"`. `out`: a folder in which decisions are saved, to resume. Raises `BadInput` for a class
-    without knobs.
-    """
-    from crownless.pipeline.knobs import knob_map
-    from crownless.pipeline.sweeps import Where
-    from crownless.runtime.ending import stoppable
-
-    n = arguments.optional_number("processes", processes)
-    m = arguments.optional_number("messages", messages)
-    where = Where(workers=arguments.whole_number("workers", workers))
-    maps: list[KnobMap] = []
-    with stoppable(limits_of(None, max_seconds, None)):
-        folder = None if out is None else Path(out)
-        knob_map(
-            protocol, processes=n, messages=m, channel=channel, where=where, out=folder, progress=progress, found=maps
-        )
-    return maps[0]
 
 
 def logger() -> logging.Logger:

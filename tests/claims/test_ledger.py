@@ -15,11 +15,11 @@ import pytest
 from command_line_runner import Capture, Crownless
 
 from crownless.model_check.runs.runs import Run
-from crownless.proofs.claims import bundled
-from crownless.proofs.claims.claim import VERDICTS, Entry, Kind, Reading, verdict_of
-from crownless.proofs.claims.evidence import figure
-from crownless.proofs.claims.ledger import CLAIMS, Finding, entries_named, recompute
-from crownless.proofs.induction.evidence import Evidence, Verdict, fact
+from crownless.research.claims import bundled
+from crownless.research.claims.claim import VERDICTS, Entry, Kind, Reading, verdict_of
+from crownless.research.claims.evidence import Evidence, Verdict, fact
+from crownless.research.claims.gathering import figure
+from crownless.research.claims.ledger import CLAIMS, Finding, entries_named, recompute
 from crownless.runtime.errors import BadInput
 from crownless.spec import bibliography, library
 from crownless.spec.diagrams.text import draw

@@ -30,27 +30,23 @@ from crownless.impl.protocols.ses_delete import SesDelete
 from crownless.impl.protocols.ses_multicast import SesMulticast
 from crownless.impl.protocols.ses_rollback import SesRollback
 from crownless.impl.protocols.unordered import Unordered
-from crownless.impl.variants import for_matrices as matrices
-from crownless.impl.variants import for_mattern_fuenfrocken as buffers
-from crownless.impl.variants import for_murty_garg as fig_8_variants
-from crownless.impl.variants import for_schiper_eggli_sandoz as pair_variants
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
-from crownless.proofs.claims import buffers as claim_buffers
-from crownless.proofs.claims import evidence as kinds
-from crownless.proofs.claims import fig_8, impossibilities, mf, mf_remarks, monitored_machines, sa, ses
-from crownless.proofs.claims.ledger import CLAIMS, Finding, recompute
-from crownless.proofs.claims.splits import Split
 from crownless.proofs.induction import proving
 from crownless.proofs.induction.any_run import Event
-from crownless.proofs.induction.evidence import Evidence, by_z3, found, none_found
 from crownless.proofs.induction.theorem import EFFORT, Claim, Verdict, theorem, without_each
 from crownless.proofs.protocols import buffer_lemmas
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.proofs.protocols.extra_messages import WithExtraMessages
 from crownless.proofs.protocols.vector_time import VectorTimeRun
-from crownless.proofs.theorems import (
+from crownless.research.claims import buffers as claim_buffers
+from crownless.research.claims import fig_8, impossibilities, mf, mf_remarks, monitored_machines, sa, ses
+from crownless.research.claims import gathering as kinds
+from crownless.research.claims.evidence import Evidence, by_z3, found, none_found
+from crownless.research.claims.ledger import CLAIMS, Finding, recompute
+from crownless.research.claims.splits import Split
+from crownless.research.theorems import (
     buffer_reach,
     conditions,
     few_entries,
@@ -59,6 +55,10 @@ from crownless.proofs.theorems import (
     total_order,
     waiting_messages,
 )
+from crownless.research.variants import for_matrices as matrices
+from crownless.research.variants import for_mattern_fuenfrocken as buffers
+from crownless.research.variants import for_murty_garg as fig_8_variants
+from crownless.research.variants import for_schiper_eggli_sandoz as pair_variants
 from crownless.spec import by_search
 from crownless.spec.clocks import LamportClock
 from crownless.spec.orders import decide

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from crownless.model_check.runs.saved_runs import read_checks
 from crownless.oracle import classification as oracle
 from crownless.oracle.logs.reader import subjects
-from crownless.proofs.claims import bundled
+from crownless.research.claims import bundled
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable
 from crownless.spec import library

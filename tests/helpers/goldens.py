@@ -23,8 +23,8 @@ from unittest.mock import patch
 from crownless.command_line import main
 from crownless.command_line.verbs.listing import parameter_said, protocol_facts
 from crownless.model_check.search.engines import COMPILES
-from crownless.proofs.claims import bundled
-from crownless.proofs.claims.ledger import CLAIMS, errata
+from crownless.research.claims import bundled
+from crownless.research.claims.ledger import CLAIMS, errata
 from crownless.spec.bibliography import references
 
 ROOT = Path(__file__).parents[2]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.spec.orders import decide, kept_at
 from crownless.testing import schedules, stateful

@@ -20,7 +20,7 @@ from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.system.properties import default_orders, properties_of
 from crownless.runtime.ending import Limits

@@ -8,8 +8,8 @@ from replay import check, violations
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.buffer_pipelined import BufferPipelined
-from crownless.impl.variants.knobs import combination_named, combinations, knobs_of, size
-from crownless.impl.variants.knobs_of_buffer import BufferByKnobs
+from crownless.research.knobs.combinations import combination_named, combinations, knobs_of, size
+from crownless.research.knobs.knobs_of_buffer import BufferByKnobs
 
 PIPELINED = "with none outstanding from another receiver"
 

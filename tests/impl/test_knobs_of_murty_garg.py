@@ -7,8 +7,8 @@ from replay import check, violations
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.murty_garg import MurtyGarg
-from crownless.impl.variants.knobs import combination_named, combinations, knobs_of, size
-from crownless.impl.variants.knobs_of_murty_garg import MurtyGargByKnobs
+from crownless.research.knobs.combinations import combination_named, combinations, knobs_of, size
+from crownless.research.knobs.knobs_of_murty_garg import MurtyGargByKnobs
 
 
 def taking(**choices: str) -> type[ProtocolMachine]:

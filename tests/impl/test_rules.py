@@ -13,7 +13,7 @@ from replay import check
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.runtime.errors import BadInput

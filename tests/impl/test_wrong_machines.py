@@ -20,10 +20,10 @@ from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.search.realizing import realize
-from crownless.model_check.simulation.experiment import Experiment
-from crownless.model_check.simulation.simulation import simulate_machine
 from crownless.proofs.induction.proving import proof_of, prove
 from crownless.proofs.programs.every_interleaving import judge
+from crownless.research.costs.experiment import Experiment
+from crownless.research.costs.simulation import simulate_machine
 from crownless.spec.computation import Message
 from crownless.spec.notation import parse
 

@@ -13,7 +13,7 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check_result import CheckResult

@@ -16,7 +16,7 @@ from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.realizing import Realization, lines_in_notation, realize

@@ -16,7 +16,7 @@ from native_engine_setup import question, reported
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.model_check.native import symmetry

@@ -16,7 +16,7 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck, load_program
 from crownless.model_check.native import compiled, expansion, kernels

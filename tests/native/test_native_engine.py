@@ -20,7 +20,7 @@ from crownless.impl.protocols.free_message import FreeMessage
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 from crownless.model_check.check.request import load_program
 from crownless.model_check.native import search
 from crownless.model_check.search.engines import NATIVE_CHANNELS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crownless.model_check.simulation.experiment import Experiment, combinations
-from crownless.model_check.simulation.figures import estimate
-from crownless.model_check.simulation.simulation import Measured
+from crownless.research.costs.experiment import Experiment, combinations
+from crownless.research.costs.figures import estimate
+from crownless.research.costs.simulation import Measured
 
 #: Columns enough for each row of a table to be one line.
 WIDE = {"COLUMNS": "300"}

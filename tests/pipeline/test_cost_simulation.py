@@ -17,12 +17,12 @@ from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, pro
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.simulation.encoding import HEADER, numbers_in, size_of, varint_bytes
-from crownless.model_check.simulation.experiment import Experiment
-from crownless.model_check.simulation.figures import estimate
-from crownless.model_check.simulation.latencies import LATENCIES, output_wait
-from crownless.model_check.simulation.simulation import Simulation, simulate, simulate_machine
-from crownless.model_check.simulation.traffic import TRAFFIC, Applications
+from crownless.research.costs.encoding import HEADER, numbers_in, size_of, varint_bytes
+from crownless.research.costs.experiment import Experiment
+from crownless.research.costs.figures import estimate
+from crownless.research.costs.latencies import LATENCIES, output_wait
+from crownless.research.costs.simulation import Simulation, simulate, simulate_machine
+from crownless.research.costs.traffic import TRAFFIC, Applications
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.orders import decide
 

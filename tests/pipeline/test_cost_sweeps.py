@@ -15,9 +15,10 @@ import pytest
 from click.testing import CliRunner
 from cost_experiments import WIDE, small
 
-from crownless.command_line.verbs.cost import cost
-from crownless.model_check.simulation.experiment import Experiment, combinations, experiment_of, row_of
-from crownless.model_check.simulation.figures import (
+from crownless.research.claims import costs
+from crownless.research.commands.cost import cost
+from crownless.research.costs.experiment import Experiment, combinations, experiment_of, row_of
+from crownless.research.costs.figures import (
     AVERAGED,
     Estimate,
     Point,
@@ -26,11 +27,10 @@ from crownless.model_check.simulation.figures import (
     probability_within,
     student,
 )
-from crownless.model_check.simulation.latencies import ROUND_TRIP, output_wait
-from crownless.model_check.simulation.simulation import Measured, simulate
-from crownless.pipeline.costs import COSTS, sweep
-from crownless.pipeline.sweeps import read_table
-from crownless.proofs.claims import costs
+from crownless.research.costs.latencies import ROUND_TRIP, output_wait
+from crownless.research.costs.simulation import Measured, simulate
+from crownless.research.costs.sweeping import COSTS, sweep
+from crownless.research.sweeps import read_table
 from crownless.runtime.ending import Stopped
 from crownless.runtime.errors import BadInput
 
@@ -69,7 +69,7 @@ def test_a_stopped_sweep_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     first = sweep(small(2), out=tmp_path)
     (tmp_path / ".part-1.parquet.unfinished").write_bytes(b"killed here")
     reported: list[tuple[int, int]] = []
-    monkeypatch.setattr("crownless.pipeline.costs.simulate", lambda experiment: pytest.fail("simulated again"))
+    monkeypatch.setattr("crownless.research.costs.sweeping.simulate", lambda experiment: pytest.fail("simulated again"))
     again = sweep(small(2), out=tmp_path, progress=lambda done, total: reported.append((done, total)))
     assert again == first
     assert reported == [(16 - 2, 14)]
@@ -89,7 +89,7 @@ def test_an_interrupted_sweep_writes_all_that_is_done(tmp_path: Path, monkeypatc
         return simulate(experiment)
 
     reported: list[int] = []
-    monkeypatch.setattr("crownless.pipeline.costs.simulate", interrupted)
+    monkeypatch.setattr("crownless.research.costs.sweeping.simulate", interrupted)
     with pytest.raises(Stopped):
         sweep(small(2), out=tmp_path, progress=lambda done, total: reported.append(done))
     assert reported == [0, 1, 2, 3, 4, 5], "each finished simulation is reported"
@@ -109,7 +109,7 @@ def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: 
         ),
         ([], "crownless: 2 of 4 simulations done, none kept; with --out FOLDER they are"),
     ):
-        monkeypatch.setattr("crownless.pipeline.costs.simulate", interrupted)
+        monkeypatch.setattr("crownless.research.costs.sweeping.simulate", interrupted)
         options = ["rst", "--seeds", "4", "-m", "60"]
         assert expected in CliRunner().invoke(cost, [*options, *more]).output.splitlines()
         monkeypatch.undo()

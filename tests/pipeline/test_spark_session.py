@@ -13,7 +13,8 @@ import psutil
 import pytest
 from cost_experiments import small
 
-from crownless.pipeline import costs, sweeps
+from crownless.research import sweeps
+from crownless.research.costs import sweeping as costs
 
 if TYPE_CHECKING:
     import pytest

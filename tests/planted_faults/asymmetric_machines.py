@@ -16,7 +16,7 @@ from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.isis import Isis
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.ses import Ses
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 
 M = TypeVar("M", bound=type[ProtocolMachine])
 

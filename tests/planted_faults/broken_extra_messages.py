@@ -11,8 +11,8 @@ from planted import Catch, ProgramCatch, Setup, breaks, keeps, planted_in
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.protocols.extra_messages import ExtraMessages, State
-from crownless.impl.variants import for_matrices
-from crownless.proofs.claims.thresholds import FOUR_ENTRIES, SEVEN_ENTRIES
+from crownless.research.claims.thresholds import FOUR_ENTRIES, SEVEN_ENTRIES
+from crownless.research.variants import for_matrices
 from crownless.spec.computation import Message
 
 #: With three processes and few messages a matrix never has the four entries at which the text's smallest k clears it.

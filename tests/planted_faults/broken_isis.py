@@ -11,7 +11,7 @@ from crownless.impl.protocol import AppEvent, Packet
 from crownless.impl.protocols import isis
 from crownless.impl.protocols.isis import Isis
 from crownless.impl.protocols.isis_gc import IsisGc, IsisGcWaits
-from crownless.impl.variants import for_schiper_eggli_sandoz
+from crownless.research.variants import for_schiper_eggli_sandoz
 from crownless.spec import library
 from crownless.spec.computation import Message
 

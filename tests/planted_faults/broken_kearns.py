@@ -6,7 +6,7 @@ from overrides import LOST, TWICE, Method, Override, after_packet, always, chang
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
 from crownless.impl.protocols.kearns import Kearns
-from crownless.impl.variants.for_mattern_fuenfrocken import KearnsInTurn
+from crownless.research.variants.for_mattern_fuenfrocken import KearnsInTurn
 
 #: The third client hears of a from one who has only heard of it.
 A_CHAIN_OF_CLIENTS = """

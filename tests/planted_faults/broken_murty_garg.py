@@ -9,7 +9,7 @@ from planted import ProgramCatch, breaks, keeps, planted_in
 
 from crownless.impl.protocol import Step
 from crownless.impl.protocols.murty_garg import MurtyGarg
-from crownless.impl.variants.for_murty_garg import CommitsAtAcknowledgement
+from crownless.research.variants.for_murty_garg import CommitsAtAcknowledgement
 
 #: While P2 is passive it receives from P3 and from P4, and owes both an acknowledgement before they can send to P1.
 TWO_DEBTS = """

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from overrides import CHANGES, Override
 
 from crownless.impl.protocol import ProtocolMachine, Setting
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 from crownless.spec.enumeration import Sends
 
 Machine = type[ProtocolMachine]

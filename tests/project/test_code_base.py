@@ -30,6 +30,10 @@ MAY_IMPORT = {
     "command_line": {
         *("runtime", "spec", "impl", "model_check", "oracle", "proofs", "pipeline", "run_explorer", "command_line"),
     },
+    "research": {
+        *("runtime", "spec", "impl", "model_check", "oracle", "proofs", "pipeline", "run_explorer", "command_line"),
+        *("api", "arguments", "research"),
+    },
 }
 
 

@@ -20,12 +20,13 @@ from broken_ses import NeverMerges as NeverMergesPairs
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
-from crownless.proofs.discovery.candidates import Candidates
-from crownless.proofs.discovery.discovery import Discovered, discover
-from crownless.proofs.discovery.houdini import always
-from crownless.proofs.discovery.numeric_states import NumericState, simulated
-from crownless.proofs.discovery.rendering import ClauseRenderer
-from crownless.proofs.discovery.templates import (
+from crownless.proofs.induction.any_run import AnyRun
+from crownless.research.discovery.candidates import Candidates
+from crownless.research.discovery.discovery import Discovered, discover
+from crownless.research.discovery.houdini import always
+from crownless.research.discovery.numeric_states import NumericState, simulated
+from crownless.research.discovery.rendering import ClauseRenderer
+from crownless.research.discovery.templates import (
     Bound,
     Clause,
     Leaf,
@@ -37,7 +38,6 @@ from crownless.proofs.discovery.templates import (
     Vocabulary,
     contexts,
 )
-from crownless.proofs.induction.any_run import AnyRun
 from crownless.runtime.errors import BadInput
 
 

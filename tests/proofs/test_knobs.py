@@ -14,23 +14,23 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.command_line.verbs.knobs_page import page_of
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import protocol_named
-from crownless.impl.variants.knobs import Combination, class_with_knobs, combinations, knobs_of, size
-from crownless.impl.variants.knobs_of_buffer import BufferByKnobs
-from crownless.impl.variants.knobs_of_rst import RstByKnobs
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
-from crownless.pipeline.knobs import knob_map
-from crownless.pipeline.sweeps import Where
 from crownless.proofs.induction.proved_properties import WAITS
-from crownless.proofs.knobs import drawing
-from crownless.proofs.knobs.deciding import growing
-from crownless.proofs.knobs.knob_map import KnobMap
-from crownless.proofs.knobs.same_behavior import behavior_of
-from crownless.proofs.knobs.same_functions import functions_of
+from crownless.research.commands.knobs_page import page_of
+from crownless.research.knobs import drawing
+from crownless.research.knobs.combinations import Combination, class_with_knobs, combinations, knobs_of, size
+from crownless.research.knobs.deciding import growing
+from crownless.research.knobs.knob_map import KnobMap
+from crownless.research.knobs.knobs_of_buffer import BufferByKnobs
+from crownless.research.knobs.knobs_of_rst import RstByKnobs
+from crownless.research.knobs.same_behavior import behavior_of
+from crownless.research.knobs.same_functions import functions_of
+from crownless.research.knobs.sweeping import knob_map
+from crownless.research.sweeps import Where
 
 ROOT = Path(__file__).parents[2]
 OWN = f"{Path(__file__).parents[1] / 'helpers' / 'fifo_by_knobs.py'}:FifoByKnobs"

@@ -21,7 +21,7 @@ from crownless.proofs.induction.theorem import Claim, theorem, vacuous, without_
 from crownless.proofs.language.arrays import eliminate_lambdas
 from crownless.proofs.language.terms import Terms
 from crownless.proofs.protocols.rst import RST
-from crownless.proofs.theorems.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims
+from crownless.research.theorems.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims
 from crownless.runtime.errors import BadInput
 
 INITIALLY, SENDING, DELIVERING, READING = claims()

@@ -12,15 +12,14 @@ import z3
 
 from crownless.impl.protocol import Step
 from crownless.impl.protocols.murty_garg import MurtyGarg, State
-from crownless.impl.variants import variant
-from crownless.impl.variants.for_murty_garg import AcknowledgesAtOnce
-from crownless.proofs.claims import bundled, delays, thresholds
-from crownless.proofs.claims.evidence import figure
-from crownless.proofs.claims.ledger import CLAIMS, recompute
-from crownless.proofs.claims.splits import Split, split_by_names
-from crownless.proofs.induction.evidence import fact
+from crownless.impl.variant import variant
 from crownless.proofs.induction.theorem import Claim, theorem, without_each
-from crownless.proofs.theorems import (
+from crownless.research.claims import bundled, delays, thresholds
+from crownless.research.claims.evidence import fact
+from crownless.research.claims.gathering import figure
+from crownless.research.claims.ledger import CLAIMS, recompute
+from crownless.research.claims.splits import Split, split_by_names
+from crownless.research.theorems import (
     buffer_reach,
     conditions,
     few_entries,
@@ -29,10 +28,11 @@ from crownless.proofs.theorems import (
     total_order,
     waiting_messages,
 )
-from crownless.proofs.theorems import smallest_synchronous as search
-from crownless.proofs.theorems.bounded import Bounded, BoundedSearchGaveUp
-from crownless.proofs.theorems.computation import NEVER, AnyComputation
-from crownless.proofs.theorems.smallest_clearing import Clearings
+from crownless.research.theorems import smallest_synchronous as search
+from crownless.research.theorems.bounded import Bounded, BoundedSearchGaveUp
+from crownless.research.theorems.computation import NEVER, AnyComputation
+from crownless.research.theorems.smallest_clearing import Clearings
+from crownless.research.variants.for_murty_garg import AcknowledgesAtOnce
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide

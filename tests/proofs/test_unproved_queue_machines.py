@@ -12,12 +12,12 @@ from test_proofs_of_queues import FAULTY, QUEUES, Idle
 
 import crownless as cr
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.variants.knobs import class_with_knobs, combination_named, combinations
 from crownless.proofs.induction import replay
 from crownless.proofs.induction.proving import STEPS, proof_of, prove
-from crownless.proofs.knobs.deciding import NOT_REFINED, proved
 from crownless.proofs.language.refusals import Refused
 from crownless.proofs.protocols.buffer import BUFFER
+from crownless.research.knobs.combinations import class_with_knobs, combination_named, combinations
+from crownless.research.knobs.deciding import NOT_REFINED, proved
 
 #: Variants of the protocols of queues, what `prove` says of *safe* and *live*, and the channel of the search for a run.
 VARIANTS = {

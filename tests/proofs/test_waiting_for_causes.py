@@ -12,11 +12,11 @@ import crownless as cr
 from crownless.impl.protocol import Packet
 from crownless.impl.protocols.rst import Rst, State
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.simulation.experiment import Experiment
-from crownless.model_check.simulation.simulation import simulate
 from crownless.proofs.induction.causal_order import CausalOrder
 from crownless.proofs.induction.proved_properties import OF_CAUSAL_ORDER, SHOWN, WAITS
 from crownless.proofs.induction.proving import PROOFS
+from crownless.research.costs.experiment import Experiment
+from crownless.research.costs.simulation import simulate
 
 MEANS = (
     "a message that has arrived waits only while one that was sent causally before it to the same receiver is not "

@@ -10,7 +10,7 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.impl.variants import variant
+from crownless.impl.variant import variant
 from crownless.model_check.check.check_result import ELSEWHERE, NOT_DELIVERED, NOT_SENT
 from crownless.spec.computation import Message
 

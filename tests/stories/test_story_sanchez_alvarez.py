@@ -29,7 +29,7 @@ from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.search.generating import Form, generate
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.system.system import System
-from crownless.proofs.claims.thresholds import FOUR_ENTRIES
+from crownless.research.claims.thresholds import FOUR_ENTRIES
 from crownless.spec import notation
 from crownless.spec.computation import Message
 

@@ -16,12 +16,12 @@ from crownless.impl.protocols.isis import Isis
 from crownless.impl.protocols.ses import Ses, State
 from crownless.impl.protocols.ses_delete import SesDelete
 from crownless.impl.protocols.ses_rollback import Failure, SesRollback, depends
-from crownless.impl.variants import variant
-from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
+from crownless.impl.variant import variant
 from crownless.impl.workloads import Program
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.model_check.system.properties import NEVER_BLOCKS, properties_of
+from crownless.research.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.spec import library, notation
 
 #: Fig. 1 as a program.

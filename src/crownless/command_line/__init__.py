@@ -8,41 +8,31 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import NamedTuple
 
 import click
 
+from crownless.runtime import research_parts
 from crownless.runtime.ending import INTERRUPTED, Stopped, watching
 from crownless.runtime.errors import BadInput
+from crownless.runtime.research_parts import Command
 
 from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNKNOWN, code_of, flush, say
 
-
-class Verb(NamedTuple):
-    """The module of a verb, and its summary, so that the list of verbs imports none of them."""
-
-    module: str
-    name: str
-    does: str
-
-
-VERBS = {
-    "check": Verb("check", "check", "Explore every interleaving of a protocol within a bound."),
-    "claims": Verb("claims", "claims", "Recompute the verdict of every claim of the five texts."),
-    "classify": Verb("classify", "classify", "Decide which orders computations and event logs keep."),
-    "conform": Verb("conform", "conform_", "Drive an external implementation through every schedule."),
-    "cost": Verb("cost", "cost", "Simulate protocols under a clock: bytes, messages, delays."),
-    "count": Verb("count", "count", "Count the complete computations in each order."),
-    "explore": Verb("explore", "explore", "Step through runs on an interactive page."),
-    "knobs": Verb("knobs", "knobs", "Map the design space of a protocol's choices."),
-    "list": Verb("listing", "list_", "List protocols, orders, properties, channels and programs."),
-    "new": Verb("new", "new", "Write a template: a protocol, or an adapter for conform."),
-    "prove": Verb("prove", "prove_", "Prove a protocol's order for any number of processes."),
-    "realize": Verb("realize", "realize", "Find which computations a protocol can generate."),
-    "show": Verb("show", "show", "Draw a run or a computation."),
-    "vectors": Verb("vectors", "vectors", "Write test vectors for other implementations."),
+_HERE = f"{__name__}.verbs"
+_VERBS = {
+    "check": Command(f"{_HERE}.check", "check", "Explore every interleaving of a protocol within a bound."),
+    "classify": Command(f"{_HERE}.classify", "classify", "Decide which orders computations and event logs keep."),
+    "conform": Command(f"{_HERE}.conform", "conform_", "Drive an external implementation through every schedule."),
+    "count": Command(f"{_HERE}.count", "count", "Count the complete computations in each order."),
+    "explore": Command(f"{_HERE}.explore", "explore", "Step through runs on an interactive page."),
+    "list": Command(f"{_HERE}.listing", "list_", "List protocols, orders, properties, channels and programs."),
+    "new": Command(f"{_HERE}.new", "new", "Write a template: a protocol, or an adapter for conform."),
+    "prove": Command(f"{_HERE}.prove", "prove_", "Prove a protocol's order for any number of processes."),
+    "realize": Command(f"{_HERE}.realize", "realize", "Find which computations a protocol can generate."),
+    "show": Command(f"{_HERE}.show", "show", "Draw a run or a computation."),
+    "vectors": Command(f"{_HERE}.vectors", "vectors", "Write test vectors for other implementations."),
 }
-
+VERBS = dict(sorted((_VERBS | research_parts.commands()).items()))
 
 #: The verbs in the order in which the help lists them.
 SECTIONS = {
@@ -61,14 +51,14 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         known = VERBS[cmd_name]
-        verb = getattr(import_module(f"{__name__}.verbs.{known.module}"), known.name)
+        verb = getattr(import_module(known.module), known.name)
         assert isinstance(verb, click.Command)
         return verb
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, names in SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl([(name, VERBS[name].does) for name in names])
+                formatter.write_dl([(name, VERBS[name].does) for name in names if name in VERBS])
 
     def invoke(self, ctx: click.Context) -> object:
         try:

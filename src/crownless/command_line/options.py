@@ -12,6 +12,7 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import Setting
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import load_program
+from crownless.runtime import research_parts
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import memory_in_use
@@ -86,6 +87,17 @@ def grouped(key: str, names: str, made: Callable[..., Any], *options: Callable[[
         return with_group  # type: ignore[return-value]  # its options are added, which no type states
 
     return decorated
+
+
+def with_research_flags(command: str) -> Callable[[Run], Run]:
+    """Gives a command the options that research adds to it; it is called with the one that is given, as `research`."""
+    known = {flag.name: flag for flag in research_parts.flags(command)}
+
+    def chosen(**given: bool) -> research_parts.Flag | None:
+        return next((known[name] for name in known if given[name]), None)
+
+    options = [click.option(f"--{flag.name}", is_flag=True, help=flag.help) for flag in known.values()]
+    return grouped("research", " ".join(known), chosen, *options)
 
 
 def _system(*, settings: dict[str, Setting], program: str | None = None, **given: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import click
@@ -20,8 +21,7 @@ from crownless.impl.protocol_validation import check_class
 from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.model_check.check.request import default_of
 from crownless.model_check.system.properties import DELIVERS_ONCE, default_orders, properties_of
-from crownless.proofs.claims import bundled
-from crownless.proofs.claims.ledger import claim_facts, errata
+from crownless.runtime import research_parts
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.spec import library, notation
 from crownless.spec.bibliography import BIBLIOGRAPHY, references
@@ -88,7 +88,7 @@ def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
     facts = {name: of_section() for name, of_section in _FACTS.items() if name in (names or SECTIONS)}
     others = [name for name in names if name not in _FACTS]
     if words := [name for name in others if "claims" in names and name not in PROTOCOLS and not is_own(name)]:
-        facts["claims"] = claim_facts(words)
+        facts["claims"] = research_parts.section("claims", words)
     if protocols := [name for name in others if name not in words]:
         facts["protocols"] = protocol_facts({name: _protocol(name) for name in protocols})
     if as_json:
@@ -232,7 +232,7 @@ def _figure(name: str) -> dict[str, Any]:
 
 
 #: The facts of each section.
-_FACTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+_KNOWN: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "protocols": protocol_facts,
     "orders": _orders,
     "properties": _properties,
@@ -240,9 +240,8 @@ _FACTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "clocks": lambda: [{"name": clock.name, "source": clock.source} for clock in CLOCKS.values()],
     "programs": lambda: _figures("program"),
     "computations": lambda: _figures("computation"),
-    "counterexamples": bundled.facts,
     "logs": lambda: [{"name": f"{name}.jsonl"} for name in library.names(".jsonl")],
     "sources": lambda: [{"key": f"[{key}]", "source": source} for key, source in BIBLIOGRAPHY.items()],
-    "claims": claim_facts,
-    "errors": errata,
+    **{name: partial(research_parts.section, name) for name in research_parts.sections()},
 }
+_FACTS = {name: _KNOWN[name] for name in (*SECTIONS, *LONG_SECTIONS) if name in _KNOWN}

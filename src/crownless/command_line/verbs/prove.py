@@ -1,20 +1,19 @@
 """`crownless prove`: z3's proofs for every number of processes and messages."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 from rich.text import Text
 
 from crownless.command_line.endings import exit_code, say
-from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output
-from crownless.command_line.output import STYLES, print_drawing, print_json, print_line, print_run, status
+from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output, with_research_flags
+from crownless.command_line.output import STYLES, print_json, print_line, print_run, status
 from crownless.command_line.tables import Rows
 from crownless.impl.registry import protocol_named
 from crownless.model_check.check.request import Check, ResolvedCheck, load_program
 from crownless.model_check.search.engines import admitted
-from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.induction import proving, second_solver
 from crownless.proofs.induction.causal_order import CODE
 from crownless.proofs.induction.proved_properties import SHOWN, in_words
@@ -23,13 +22,23 @@ from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
 from crownless.proofs.programs.every_interleaving import ProgramVerdict, judge
 from crownless.proofs.programs.symbolic_run import protocols_on_terms
+from crownless.runtime import research_parts
 from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import some
 
 What = TypeVar("What", bound=Hashable)
-#: By name; each gets `progress`, which is called with the current claim.
-Requests = Mapping[str, Callable[..., Any]]
+
+
+class Requests(NamedTuple):
+    """What is requested, under its key of `--json`: functions that answer, by name, and one that prints the answers.
+
+    Each answers with a result that has `json()` and a `verdict`; its argument `progress` is called with what it does.
+    """
+
+    key: str
+    answers: Mapping[str, Callable[..., Any]]
+    print_all: Callable[[Any], None]
 
 
 @click.command("prove", cls=Verb, everyday="why recheck discover program orders settings max_seconds as_json")
@@ -41,11 +50,7 @@ Requests = Mapping[str, Callable[..., Any]]
 )
 @click.option("--why", is_flag=True, help="Report which hypotheses are necessary: drop each in turn, for each claim.")
 @click.option("--recheck", is_flag=True, help="Recheck with a second solver, cvc5 (extra cvc5).")
-@click.option(
-    "--discover",
-    is_flag=True,
-    help="Discover the invariants automatically, from the protocol alone.",
-)
+@with_research_flags("prove")
 @click.option("--program", help="Put all interleavings of this program (a file, or a bundled name) to z3 instead.")
 @click.option("--channel", help="With --program: unordered or fifo; else the one that the protocol needs.")
 @with_limits
@@ -55,7 +60,7 @@ def prove_(
     effort: int | None,
     why: bool,
     recheck: bool,
-    discover: bool,
+    research: research_parts.Flag | None,
     program: str | None,
     channel: str | None,
     limits: Limits,
@@ -74,19 +79,18 @@ def prove_(
     3 something is not proved, or a limit was reached. What is proved, and how: proofs/README.md, docs/command_line.md.
     """
     protocols = tuple(dict.fromkeys(protocols))
-    if (why or recheck) and (discover or program is not None):
-        hint = "leave them out, or --program and --discover"
+    if (why or recheck) and (research or program is not None):
+        hint = f"leave them out, or {f'--{research.name}' if research else '--program'}"
         raise BadInput("--why and --recheck check the proofs that stand in the files", hint=hint)
-    if discover and program is not None:
-        raise BadInput("--discover is about every run, not about a program", hint="leave out --program")
+    if research and program is not None:
+        raise BadInput(f"--{research.name} is about every run, not about a program", hint="leave out --program")
     if program is not None:
         judged = _judge_program(protocols, program, channel, effort)
-        return _answered("programs", judged, _print_programs, limits, as_json=as_json, quiet=quiet)
+        return _answered(judged, limits, as_json=as_json, quiet=quiet)
     if channel:
         raise BadInput("--channel goes with --program", hint="name a program")
-    if discover:
-        discovered = _discover(protocols, effort)
-        return _answered("discoveries", discovered, _print_discovered, limits, as_json=as_json, quiet=quiet)
+    if research:
+        return _answered(research_parts.part(research.answers)(protocols, effort), limits, as_json=as_json, quiet=quiet)
     effort = effort or EFFORT
     proofs = {name: proving.proof_of(protocol_named(name)) for name in protocols or proving.PROOFS}
     if recheck:
@@ -262,7 +266,7 @@ def _together(notes: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:
     return [(what, "" if what == usual else f" of {', '.join(of_it)}") for what, of_it in names.items()]
 
 
-# -- --program and --discover ------------------------------------------------------------------------------------------
+# -- --program, and what research adds ---------------------------------------------------------------------------------
 
 
 def _judge_program(protocols: tuple[str, ...], program: str, channel: str | None, effort: int | None) -> Requests:
@@ -275,49 +279,27 @@ def _judge_program(protocols: tuple[str, ...], program: str, channel: str | None
     every = [check(protocol) for protocol in protocols_on_terms()]
     admitting = [one for one in every if isinstance(admitted(one), ResolvedCheck)]
     checks = [check(protocol) for protocol in protocols] or admitting
-    return {one.name: partial(judge, one, effort or EFFORT_OF_PROGRAM) for one in checks}
+    answers = {one.name: partial(judge, one, effort or EFFORT_OF_PROGRAM) for one in checks}
+    return Requests("programs", answers, _print_programs)
 
 
-def _discover(protocols: tuple[str, ...], effort: int | None) -> Requests:
-    if not protocols:
-        raise BadInput("--discover takes a while", hint="name a PROTOCOL, such as rst")
-    return {name: partial(discover, name, effort or EFFORT) for name in protocols}
-
-
-def _answered(
-    key: str, requests: Requests, print_all: Callable[[Any], None], limits: Limits, *, as_json: bool, quiet: bool
-) -> int:
+def _answered(requested: Requests, limits: Limits, *, as_json: bool, quiet: bool) -> int:
     """Answers the requests in turn, and prints the answers; returns the exit code of the worst."""
     found: list[Any] = []
     with status(quiet or as_json) as line, stoppable(limits) as part:
-        for name, answer in requests.items():
+        for name, answer in requested.answers.items():
             found.append(answer(progress=lambda what, name=name: line.update(f"{name}: {what}")))
     if part.reason is not None and not found:
         raise Stopped(part.reason)
     if as_json:
-        print_json({key: [each.json() for each in found]})
+        print_json({requested.key: [each.json() for each in found]})
     else:
-        print_all(found)
+        requested.print_all(found)
     verdicts = {each.verdict for each in found}
     if part.reason is not None:
         verdicts.add("unknown")
         say(f"{part.reason}; not all requests are answered")
     return exit_code(verdicts)
-
-
-def _print_discovered(found: Sequence[Discovered]) -> None:
-    for each in found:
-        for line in each.lines():
-            print_drawing(line)
-        if each.safe == "refuted":
-            print_line(f"crownless check {each.protocol} shows a run")
-        print_line(f"{each.seconds:.1f} seconds")
-    proved = [each for each in found if each.safe == "proved"]
-    for assumed in dict.fromkeys(tuple(each.assumed) for each in proved):
-        names = ", ".join(each.protocol for each in proved if tuple(each.assumed) == assumed)
-        print_line(f"Found by --discover of {names}: for any number of processes and messages. Assumed:")
-        for assumption in assumed:
-            print_line(f"- {assumption}")
 
 
 def _print_programs(judgements: list[ProgramVerdict]) -> None:

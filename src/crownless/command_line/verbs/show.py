@@ -16,6 +16,7 @@ from crownless.model_check.runs.runs import Run, shown_once
 from crownless.model_check.runs.saved_runs import SavedCheck
 from crownless.oracle import classification as oracle
 from crownless.oracle.logs.formats import LogOptions
+from crownless.runtime import research_parts
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable, printable_name
 from crownless.spec import library
@@ -143,9 +144,7 @@ def _bundled_title(name: str) -> str | None:
         return None
     if name not in library.counterexamples():
         return library.comment(name)
-    from crownless.proofs.claims import bundled  # it takes a while to import
-
-    counterexamples = {known["name"]: str(known["text"]) for known in bundled.facts()}
+    counterexamples = {known["name"]: str(known["text"]) for known in research_parts.section("counterexamples")}
     return counterexamples.get(name) or library.comment(name)
 
 
@@ -157,9 +156,7 @@ def _see(name: str) -> None:
     """Where to find which claim a counterexample refutes."""
     if name not in (*library.counterexamples(), *library.counterexamples(".json")):
         return
-    from crownless.proofs.claims import bundled  # it takes a while to import
-
-    claims = {known["name"]: known["claim"] for known in bundled.facts()}
+    claims = {known["name"]: known["claim"] for known in research_parts.section("counterexamples")}
     if name in claims and not library.is_file_name(name):
         print_line(f"see: crownless claims {claims[name]}")
 
