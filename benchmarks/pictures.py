@@ -17,14 +17,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from crownless.drawing.diagram import Diagram
+from crownless.drawing.emphasis import diagram_of
+from crownless.drawing.excerpt import excerpt
+from crownless.drawing.svg import in_svg
 from crownless.model_check.check.request import Check
 from crownless.run_explorer.page import explorer_page
 from crownless.run_explorer.subjects import of_check
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.diagrams.emphasis import diagram_of
-from crownless.spec.diagrams.excerpt import excerpt
-from crownless.spec.diagrams.svg import in_svg
 
 MESSAGES = 200
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from crownless.drawing.diagram import Diagram
+from crownless.drawing.emphasis import diagram_of
 from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, weakened
 from crownless.oracle.logs.lost_events import Hole, first_hole
 from crownless.runtime.ending import look
@@ -22,8 +24,6 @@ from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
 from crownless.spec.dataframes import DataFrame, data_frame
 from crownless.spec.delivery_disorder import ProcessSummary, summaries
-from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.drawn import Drawn
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, earned, strongest_of
 

@@ -15,17 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import error_line, in_brackets
 
 from .dataframes import DataFrame, Graph, data_frame
-from .drawn import Drawn
+from .drawn import Drawn, drawing
 from .graphs import lightest_path, strong_components
-
-if TYPE_CHECKING:
-    from crownless.spec.diagrams.diagram import Diagram
 
 Kind = Literal["send", "receive", "internal"]
 
@@ -101,20 +98,12 @@ class Computation(Drawn):
         return cls.of_lines(len(events), messages, events)
 
     def __str__(self) -> str:
-        from crownless.spec.diagrams.text import draw  # which draws computations
-
-        return draw(self)
+        return str(drawing().in_text(self))
 
     def __repr__(self) -> str:
         from .notation import text_of
 
         return in_brackets(" | ".join(text_of(self).split("\n")))
-
-    def diagrams(self, highlight: str | None = None) -> "Iterator[Diagram]":
-        """Its diagram, emphasizing a violation of the order, by default of FIFO or causal order."""
-        from crownless.spec.diagrams.emphasis import diagram_of  # which draws computations
-
-        yield diagram_of(self, highlight=highlight)
 
     def to_networkx(self) -> Graph:
         """The graph of immediate steps: nodes are events, with `process`, `kind` and `message`; edges lead from each

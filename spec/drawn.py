@@ -1,10 +1,11 @@
-"""Objects with diagrams: notebooks show the first one beside the text, and `cr.draw` draws all of them."""
+"""Objects that can be drawn: as text, in notebooks, and by `cr.draw`.
+
+How they look is not a matter of the specification: `crownless.drawing` decides it, and is imported when one is drawn.
+"""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from crownless.spec.diagrams.diagram import Diagram
+from importlib import import_module
+from typing import Any
 
 
 class Drawn:
@@ -12,17 +13,17 @@ class Drawn:
 
     titled = False
 
-    def diagrams(self, highlight: str | None = None) -> "Iterator[Diagram]":
-        """All its diagrams. A violation of the order `highlight` stands out; by default the object's own violation,
-        with 'none' nothing.
+    def diagrams(self, highlight: str | None = None) -> Iterator[Any]:
+        """All its diagrams (`crownless.drawing.diagram.Diagram`). A violation of the order `highlight` stands out; by
+        default the object's own violation, with 'none' nothing.
         """
-        raise NotImplementedError
+        return iter(drawing().diagrams(self, highlight))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """The forms for notebooks, by their media types: text, and a diagram if there is one."""
-        from crownless.spec.diagrams.excerpt import excerpt  # which needs what is drawn
-        from crownless.spec.diagrams.svg import in_svg
+        return {"text/plain": str(self), **drawing().in_notebooks(self)}
 
-        diagram = next(self.diagrams(), None)
-        drawn = {} if diagram is None else {"image/svg+xml": in_svg(excerpt(diagram))}
-        return {"text/plain": str(self), **drawn}
+
+def drawing() -> Any:
+    """The module with the looks of these objects."""
+    return import_module("crownless.drawing.looks")

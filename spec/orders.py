@@ -33,14 +33,13 @@ total order at once, of broadcasts to all and of broadcasts to all others (the t
 **Internal events** do not count: no order depends on them, not even synchronous order of a message to oneself.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, get_args
 
 from crownless.runtime.errors import BadInput, Undecided, unknown_name
 from crownless.runtime.printable import in_brackets, printable
-from crownless.spec.diagrams.diagram import Diagram
 
 from . import by_graph
 from .by_graph import Procedure
@@ -95,13 +94,6 @@ class Verdict(Drawn):
             return f"{self.order}: {self._in_a_line}"
         details = map(printable, self.witness.details(self.computation))
         return "\n  ".join([f"{self.order}: {self._in_a_line}", *details])
-
-    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
-        """The diagram of the computation, if the verdict has it, emphasizing the violation of the order."""
-        from crownless.spec.diagrams.emphasis import diagram_of  # which decides orders
-
-        if self.computation is not None:
-            yield diagram_of(self.computation, highlight=highlight or self.order)
 
     @property
     def shows_violation(self) -> bool:

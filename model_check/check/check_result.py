@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from crownless.drawing.diagram import Diagram
 from crownless.impl.protocol import ProtocolMachine, is_arrival
 from crownless.impl.registry import is_bundled
 from crownless.impl.workloads import Workload
@@ -27,7 +28,6 @@ from crownless.runtime.ending import INTERRUPTED
 from crownless.runtime.errors import NoSuchName, Undecided, no_such_name
 from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.dataframes import DataFrame, StateGraph, data_frame
-from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
 
 from .exports import Suite

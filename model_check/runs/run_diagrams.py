@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from crownless.drawing.diagram import Diagram, Emphasis, Variable, Wait
+from crownless.drawing.emphasis import emphasis_of
 from crownless.model_check.system.local_variables import variables_of, with_changes
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.diagrams.diagram import Diagram, Emphasis, Variable, Wait
-from crownless.spec.diagrams.emphasis import emphasis_of
 from crownless.spec.orders import WITH_TOTAL, Verdict, decide
 
 from .packets import ARRIVES

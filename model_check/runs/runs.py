@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from crownless.drawing.diagram import Diagram
+from crownless.drawing.emphasis import NOTICED
+from crownless.drawing.text import in_text
 from crownless.impl.protocol import Packet
 from crownless.model_check.system.system import LocalStep, State, System
 from crownless.runtime.printable import LONGEST_NAME, in_brackets, printable_name
 from crownless.spec.computation import Message
 from crownless.spec.dataframes import DataFrame, Graph, data_frame
-from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.diagrams.emphasis import NOTICED
-from crownless.spec.diagrams.text import in_text
 from crownless.spec.drawn import Drawn
 from crownless.spec.orders import WITH_TOTAL
 

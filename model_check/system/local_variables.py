@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from crownless.drawing.diagram import Variable
 from crownless.impl.protocol import Packet
 from crownless.runtime.printable import printable_name, shown
 from crownless.spec.computation import Message
-from crownless.spec.diagrams.diagram import Variable
 
 #: The number of rows and columns of a matrix, and of entries of a set, that are shown.
 SHOWN = 40

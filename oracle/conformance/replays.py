@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from crownless.drawing.diagram import Diagram
 from crownless.model_check.check.check_result import Outcome
 from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.model_check.runs.runs import Run, ShownAction
@@ -15,7 +16,6 @@ from crownless.model_check.search.explorer import live_properties_broken
 from crownless.runtime.ending import watching
 from crownless.runtime.errors import Undecided
 from crownless.runtime.printable import in_brackets, printable, some
-from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
 from crownless.spec.orders import WITH_TOTAL, decide
 

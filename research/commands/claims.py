@@ -8,12 +8,12 @@ from crownless.command_line.options import Verb, with_limits, with_output
 from crownless.command_line.output import print_drawing, print_json, print_line, print_run, speaks_unicode, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
+from crownless.drawing.text import draw
 from crownless.model_check.runs.runs import Run
 from crownless.research.claims.evidence import Shown
 from crownless.research.claims.ledger import Finding, entries_named, recompute, summary
 from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.spec.bibliography import TEXTS
-from crownless.spec.diagrams.text import draw
 
 from .claims_page import claims_in_html
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from crownless.drawing.diagram import Diagram
+from crownless.drawing.emphasis import diagram_of
+from crownless.drawing.excerpt import excerpt
+from crownless.drawing.page import document
+from crownless.drawing.svg import in_svg
 from crownless.model_check.runs.runs import Run
 from crownless.research.claims.evidence import Shown
 from crownless.research.claims.ledger import Finding, summary
 from crownless.runtime.printable import printable
-from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.diagrams.emphasis import diagram_of
-from crownless.spec.diagrams.excerpt import excerpt
-from crownless.spec.diagrams.page import document
-from crownless.spec.diagrams.svg import in_svg
 
 TITLE = "The claims of the five texts"
 STYLE = """

@@ -368,10 +368,10 @@ def draw(
     that a result violates. Over 200 messages, only an excerpt is drawn. `unicode`: False for text in plain ASCII.
     Raises `BadInput` if there is no such form or order, or there is nothing to draw, such as no violation.
     """
-    from crownless.spec.diagrams.excerpt import excerpt
-    from crownless.spec.diagrams.page import in_html
-    from crownless.spec.diagrams.svg import in_svg
-    from crownless.spec.diagrams.text import in_text
+    from crownless.drawing.excerpt import excerpt
+    from crownless.drawing.page import in_html
+    from crownless.drawing.svg import in_svg
+    from crownless.drawing.text import in_text
 
     if form not in get_args(DrawingForm):
         raise unknown_name("form", form, get_args(DrawingForm))

@@ -14,6 +14,7 @@ from typing import get_args
 import pytest
 from command_line_runner import Capture, Crownless
 
+from crownless.drawing.text import draw
 from crownless.model_check.runs.runs import Run
 from crownless.research.claims import bundled
 from crownless.research.claims.claim import VERDICTS, Entry, Kind, Reading, verdict_of
@@ -22,7 +23,6 @@ from crownless.research.claims.gathering import figure
 from crownless.research.claims.ledger import CLAIMS, Finding, entries_named, recompute
 from crownless.runtime.errors import BadInput
 from crownless.spec import bibliography, library
-from crownless.spec.diagrams.text import draw
 
 #: The number of claims that each text makes.
 CLAIMED = {"MF": 31, "SES": 28, "MG": 25, "KU": 9, "SA": 18}

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crownless as cr
+from crownless.drawing.diagram import Diagram
+from crownless.drawing.excerpt import excerpt
+from crownless.drawing.text import in_text
 from crownless.spec.computation import Computation, Event, Kind, Message
-from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.diagrams.excerpt import excerpt
-from crownless.spec.diagrams.text import in_text
 from crownless.testing import strategies
 
 Run: TypeAlias = tuple[Computation, list[int]]

@@ -10,7 +10,7 @@ from command_line_runner import Capture, Crownless
 from gallery import BETWEEN, FOLDER, OPENING, PAGE, Picture, opening, page, pictures
 from svg_reading import Seen
 
-from crownless.spec.diagrams.between_orders import SMALLEST, orders_in_svg, smallest_between
+from crownless.drawing.between_orders import SMALLEST, orders_in_svg, smallest_between
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import ORDERS, decide, kept_orders, weaker
 

@@ -16,17 +16,17 @@ from relays import Relay
 from svg_reading import Seen
 
 import crownless as cr
+from crownless.drawing import geometry
+from crownless.drawing.diagram import Diagram, Emphasis, Wait
+from crownless.drawing.emphasis import diagram_of
+from crownless.drawing.excerpt import MESSAGES, excerpt
+from crownless.drawing.geometry import Geometry
+from crownless.drawing.labels import places
+from crownless.drawing.style import COLOURS, RULES
+from crownless.drawing.svg import in_svg
+from crownless.drawing.widths import width
 from crownless.model_check.runs.runs import Run as ProtocolRun
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.diagrams import geometry
-from crownless.spec.diagrams.diagram import Diagram, Emphasis, Wait
-from crownless.spec.diagrams.emphasis import diagram_of
-from crownless.spec.diagrams.excerpt import MESSAGES, excerpt
-from crownless.spec.diagrams.geometry import Geometry
-from crownless.spec.diagrams.labels import places
-from crownless.spec.diagrams.style import COLOURS, RULES
-from crownless.spec.diagrams.svg import in_svg
-from crownless.spec.diagrams.widths import width
 from crownless.spec.orders import ORDERS, decide
 from crownless.testing import strategies
 

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from crownless.drawing.between_orders import orders_in_svg
+from crownless.drawing.diagram import Diagram
+from crownless.drawing.emphasis import diagram_of
+from crownless.drawing.svg import in_svg
 from crownless.model_check.runs.saved_runs import read_checks
 from crownless.oracle import classification as oracle
 from crownless.oracle.logs.reader import subjects
@@ -14,10 +18,6 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable
 from crownless.spec import library
 from crownless.spec.bibliography import references
-from crownless.spec.diagrams.between_orders import orders_in_svg
-from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.diagrams.emphasis import diagram_of
-from crownless.spec.diagrams.svg import in_svg
 
 ROOT = Path(__file__).parents[2]
 PAGE, FOLDER = ROOT / "docs" / "gallery.md", ROOT / "docs" / "gallery"

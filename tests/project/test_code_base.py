@@ -19,21 +19,20 @@ SOURCE = ROOT / "src" / "crownless"
 
 #: Which of our packages each may import.
 MAY_IMPORT = {
-    "runtime": {"runtime"},
-    "spec": {"runtime", "spec"},
-    "impl": {"runtime", "spec", "impl"},
-    "model_check": {"runtime", "spec", "impl", "model_check"},
-    "oracle": {"runtime", "spec", "impl", "model_check", "oracle"},
-    "proofs": {"runtime", "spec", "impl", "model_check", "proofs"},
-    "pipeline": {"runtime", "spec", "impl", "model_check", "oracle", "proofs", "pipeline"},
-    "run_explorer": {"runtime", "spec", "impl", "model_check", "oracle", "run_explorer"},
-    "command_line": {
-        *("runtime", "spec", "impl", "model_check", "oracle", "proofs", "pipeline", "run_explorer", "command_line"),
-    },
-    "research": {
-        *("runtime", "spec", "impl", "model_check", "oracle", "proofs", "pipeline", "run_explorer", "command_line"),
-        *("api", "arguments", "research"),
-    },
+    package: {"runtime", *imported.split(), package}
+    for package, imported in {
+        "runtime": "",
+        "spec": "",
+        "drawing": "spec",
+        "impl": "spec",
+        "model_check": "spec drawing impl",
+        "oracle": "spec drawing impl model_check",
+        "proofs": "spec drawing impl model_check",
+        "pipeline": "spec impl model_check oracle",
+        "run_explorer": "spec drawing impl model_check oracle",
+        "command_line": "spec drawing impl model_check oracle proofs pipeline run_explorer",
+        "research": "spec drawing impl model_check oracle proofs pipeline run_explorer command_line api arguments",
+    }.items()
 }
 
 

@@ -17,8 +17,8 @@ from goldens import ERRORS, documents_with_sources, errors_table, source_list, t
 from notebooks import NOTEBOOKS, read_notebook, run_cells
 
 import crownless as cr
+from crownless.drawing.between_orders import smallest_between
 from crownless.spec.bibliography import BIBLIOGRAPHY, references
-from crownless.spec.diagrams.between_orders import smallest_between
 from crownless.spec.orders import ORDERS
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from explorer_pages import choose, download, explored, page_of, space_of, violat
 from many_outcomes import many_outcomes
 from svg_reading import Seen
 
+from crownless.drawing.svg import in_svg
 from crownless.impl.channels import CHANNELS
 from crownless.model_check.runs.runs import run_of
 from crownless.model_check.system.system import LocalStep
 from crownless.run_explorer.state_space import StateSpace
 from crownless.run_explorer.subjects import choices_of
-from crownless.spec.diagrams.svg import in_svg
 
 #: A run in words and as JSON, and for each place in it the moves and what is in flight, as the page has them.
 SAYS = """(choices) => {

@@ -13,6 +13,8 @@ from explorer_pages import RUNS, effect, page_of, space_of, violation
 from svg_reading import Seen
 
 import crownless as cr
+from crownless.drawing.emphasis import emphasis_of
+from crownless.drawing.svg import in_svg
 from crownless.model_check.check.request import Check
 from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.model_check.runs.runs import run_of
@@ -20,8 +22,6 @@ from crownless.run_explorer.state_space import StateSpace
 from crownless.run_explorer.subjects import choices_of
 from crownless.spec import notation
 from crownless.spec.computation import Computation, project
-from crownless.spec.diagrams.emphasis import emphasis_of
-from crownless.spec.diagrams.svg import in_svg
 from crownless.spec.orders import decide
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import crownless as cr
+from crownless.drawing.text import draw
 from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Step
 from crownless.impl.protocols.unordered import Unordered
 from crownless.runtime.printable import (
@@ -27,7 +28,6 @@ from crownless.runtime.printable import (
     printable_name,
 )
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.diagrams.text import draw
 
 HOSTILE = (
     "\x1b[31mred",

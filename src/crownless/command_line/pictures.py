@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from crownless.drawing.diagram import Diagram
+from crownless.drawing.excerpt import excerpt
 from crownless.runtime.printable import printable_name
-from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.diagrams.excerpt import excerpt
 
 from .endings import say
 from .file_options import cannot_be_written
@@ -15,8 +15,8 @@ from .file_options import cannot_be_written
 
 def write_diagrams(svg: str | None, html: str | None, diagrams: Sequence[Diagram], title: str) -> None:
     """Writes the named files; of a large computation only an excerpt, and reports that."""
-    from crownless.spec.diagrams.page import in_html
-    from crownless.spec.diagrams.svg import in_svg
+    from crownless.drawing.page import in_html
+    from crownless.drawing.svg import in_svg
 
     drawn = [excerpt(diagram) for diagram in diagrams]
     for part in [part for part in (drawn if html is not None else drawn[:1]) if part.left_out]:

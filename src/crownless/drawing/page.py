@@ -99,7 +99,7 @@ def _fact(diagram: Diagram, event: int) -> dict[str, Any]:
 
 def page_file(name: str) -> str:
     """A style sheet or a script embedded in pages."""
-    return files("crownless.spec.diagrams").joinpath(name).read_text("utf-8")
+    return files("crownless.drawing").joinpath(name).read_text("utf-8")
 
 
 def _hashes(texts: Sequence[str]) -> str:

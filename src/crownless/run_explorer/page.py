@@ -8,12 +8,12 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from crownless.drawing import geometry
+from crownless.drawing.page import as_data, document, page_file
+from crownless.drawing.style import style_sheet
+from crownless.drawing.svg import legend
 from crownless.oracle.conformance.node import FAILURES
 from crownless.runtime.printable import some
-from crownless.spec.diagrams import geometry
-from crownless.spec.diagrams.page import as_data, document, page_file
-from crownless.spec.diagrams.style import style_sheet
-from crownless.spec.diagrams.svg import legend
 from crownless.spec.orders import WITH_TOTAL
 
 #: The scripts, in their order on the page.

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from crownless.command_line.output import STYLES, print_drawing, print_line, speaks_unicode
 from crownless.command_line.tables import Rows
+from crownless.drawing.text import draw
 from crownless.oracle import classification as oracle
 from crownless.oracle.classification import Classifications, ClassifiedRuns
 from crownless.oracle.log_orders.complete import PROPERTIES, Delivery
@@ -21,7 +22,6 @@ from crownless.spec import library
 from crownless.spec.computation import Computation, project, without_idle_processes
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
-from crownless.spec.diagrams.text import draw
 from crownless.spec.orders import NO_MESSAGE, UnreceivedPolicy, Verdict, decide, in_words
 from crownless.spec.witnesses import messages_of
 

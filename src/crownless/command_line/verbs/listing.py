@@ -14,6 +14,7 @@ from crownless.command_line.options import Verb, complete_protocol, with_ascii
 from crownless.command_line.output import print_json, print_line
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
+from crownless.drawing.between_orders import orders_in_svg
 from crownless.impl.channels import CHANNELS
 from crownless.impl.own_protocols import is_own
 from crownless.impl.protocol import ProtocolMachine, promised_orders
@@ -26,7 +27,6 @@ from crownless.runtime.errors import BadInput, unknown_name
 from crownless.spec import library, notation
 from crownless.spec.bibliography import BIBLIOGRAPHY, references
 from crownless.spec.clocks import CLOCKS
-from crownless.spec.diagrams.between_orders import orders_in_svg
 from crownless.spec.orders import WITH_TOTAL
 
 #: The sections, in the order in which they are listed.

@@ -10,6 +10,7 @@ from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLAT
 from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output, with_system
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
 from crownless.command_line.tables import Rows
+from crownless.drawing.text import draw
 from crownless.model_check.check.request import Check
 from crownless.model_check.search import realizing
 from crownless.model_check.search.generating import possible
@@ -17,7 +18,6 @@ from crownless.model_check.search.realizing import Realization, because, lines_i
 from crownless.runtime.ending import Limits
 from crownless.runtime.printable import listed, some
 from crownless.spec.computation import Computation
-from crownless.spec.diagrams.text import draw
 
 
 @click.command(cls=Verb, everyday="processes messages channel settings sends max_seconds as_json")

@@ -11,6 +11,8 @@ from crownless.command_line.log_options import chosen_runs, with_log_options, wi
 from crownless.command_line.options import Verb, with_ascii
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode
 from crownless.command_line.pictures import write_diagrams
+from crownless.drawing.emphasis import diagram_of
+from crownless.drawing.text import in_text
 from crownless.model_check.runs.run_diagrams import variables_after
 from crownless.model_check.runs.runs import Run, shown_once
 from crownless.model_check.runs.saved_runs import SavedCheck
@@ -21,8 +23,6 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable, printable_name
 from crownless.spec import library
 from crownless.spec.computation import Computation
-from crownless.spec.diagrams.emphasis import diagram_of
-from crownless.spec.diagrams.text import in_text
 from crownless.spec.orders import order_named
 from crownless.spec.witnesses import event_json
 
