@@ -44,7 +44,7 @@ def processor_seconds() -> dict[str, float]:
 def measure(engine: str, protocol: str, n: int, m: int, cores: int) -> dict[str, Any]:
     """One search in this process."""
     from crownless.model_check.check.check import run_check
-    from crownless.model_check.check.request import Check
+    from crownless.model_check.system.request import Check
 
     if engine == NATIVE:
         run_check(Check(protocol, 2, 2), workers=cores)

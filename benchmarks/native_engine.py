@@ -81,7 +81,7 @@ def measure_ours(engine: str, n: int, m: int) -> dict[str, Any]:
     began = time.perf_counter()
     from crownless.model_check.check.check import run_check
     from crownless.model_check.check.check_result import CheckResult
-    from crownless.model_check.check.request import Check
+    from crownless.model_check.system.request import Check
 
     check: Callable[..., CheckResult] = run_check
     options = OPTIONS[engine]

@@ -21,7 +21,7 @@ from crownless.drawing.diagram import Diagram
 from crownless.drawing.emphasis import diagram_of
 from crownless.drawing.excerpt import excerpt
 from crownless.drawing.svg import in_svg
-from crownless.model_check.check.request import Check
+from crownless.model_check.system.request import Check
 from crownless.run_explorer.page import explorer_page
 from crownless.run_explorer.subjects import of_check
 from crownless.spec.computation import Computation, Event, Message

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
+from crownless.model_check.system.request import Check
 
 CASES = (
     ("rst", 3, 4, "unordered"),

@@ -23,8 +23,8 @@ from rich.table import Table
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.model_check.search.engines import REDUCTIONS, admitted
+from crownless.model_check.system.request import Check, ResolvedCheck
 from crownless.runtime.ending import Limits
 from crownless.spec.orders import ORDERS
 

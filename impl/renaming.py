@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from crownless.impl.protocols.free_message import FreeMessage
 from crownless.spec.computation import Message
+
+from .free_message import FreeMessage
 
 #: Several messages or processes: in their order, or as a set.
 Messages = TypeVar("Messages", tuple[Message, ...], frozenset[Message])

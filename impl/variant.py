@@ -3,7 +3,7 @@
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-from crownless.impl.protocol import ProtocolMachine
+from .protocol import ProtocolMachine
 
 M = TypeVar("M", bound=type[ProtocolMachine])
 

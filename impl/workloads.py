@@ -8,13 +8,13 @@ and is always ready; a program says, process by process, what is sent and receiv
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from crownless.impl.protocols.free_message import FreeMessage
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import some
 from crownless.spec.computation import Message, process_names
 from crownless.spec.enumeration import Sends, receiver_sets, with_self_sends
 from crownless.spec.notation import ReceiveStatement, Script, SendStatement
 
+from .free_message import FreeMessage
 from .renaming import Renaming
 
 #: The progress of the applications; hashable.

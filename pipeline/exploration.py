@@ -21,7 +21,6 @@ from uuid import uuid4
 
 import numpy as np
 
-from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.native import kernels
 from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.on_disk.search import SearchOnDisk
@@ -35,9 +34,11 @@ from crownless.model_check.on_disk.tasks import (
     merge,
 )
 from crownless.model_check.search.engines import Engine
-from crownless.pipeline.session import root_cause, session
+from crownless.model_check.system.request import ResolvedCheck
 from crownless.runtime.ending import interrupted_by, look
 from crownless.runtime.errors import BadInput
+
+from .session import root_cause, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

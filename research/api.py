@@ -7,9 +7,9 @@ from pathlib import Path
 from crownless import arguments
 from crownless.api import limits_of
 from crownless.impl.protocol import Protocol
+from crownless.research.costs.sweeps import Where
 from crownless.research.knobs.knob_map import KnobMap
 from crownless.research.knobs.sweeping import knob_map
-from crownless.research.sweeps import Where
 from crownless.runtime.ending import stoppable
 
 

@@ -23,6 +23,7 @@ from crownless.model_check.search.lassos import Lassos
 from crownless.model_check.search.shortest import shortest_run
 from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS, Property
+from crownless.model_check.system.request import Check, ResolvedCheck
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits, Stopped, looking, state_limit_reached, stoppable, watching
 from crownless.runtime.errors import BadInput
@@ -31,7 +32,6 @@ from crownless.runtime.printable import listed, printable_name, shown, some
 from crownless.spec.orders import TOTAL
 
 from .check_result import CheckResult, PropertyResult
-from .request import Check, ResolvedCheck
 
 if TYPE_CHECKING:
     from crownless.model_check.native.checkpoints import Checkpoint

@@ -24,6 +24,7 @@ from crownless.model_check.system.properties import (
     RELEASES,
     Property,
 )
+from crownless.model_check.system.request import ResolvedCheck
 from crownless.runtime.ending import INTERRUPTED
 from crownless.runtime.errors import NoSuchName, Undecided, no_such_name
 from crownless.runtime.printable import in_brackets, printable, some
@@ -31,7 +32,6 @@ from crownless.spec.dataframes import DataFrame, StateGraph, data_frame
 from crownless.spec.drawn import Drawn
 
 from .exports import Suite
-from .request import ResolvedCheck
 
 Outcome = Literal["holds", "violated", "unknown"]
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.system.request import Check
 
 from .check_result import CheckResult
-from .request import Check
 
 
 @dataclass(frozen=True)

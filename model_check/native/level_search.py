@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.search.engines import NATIVE_CHANNELS, Engine, SymmetryCheck
 from crownless.model_check.system import properties
 from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
+from crownless.model_check.system.request import ResolvedCheck
 from crownless.model_check.system.system import CRASHED
 from crownless.runtime.ending import Limits, Stopped, state_limit_reached
 from crownless.runtime.errors import BadInput

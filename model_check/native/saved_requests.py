@@ -13,7 +13,7 @@ import msgspec
 import crownless
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check.request import Check, ResolvedCheck
+from crownless.model_check.system.request import Check, ResolvedCheck
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable, printable_name
 from crownless.spec import notation

@@ -20,12 +20,12 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.native.checkpoints import CHECKPOINT, START_OVER_HINT, damaged, drop
 from crownless.model_check.native.columns import distinct
 from crownless.model_check.native.level_search import LevelSearch
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.search.engines import Engine
+from crownless.model_check.system.request import ResolvedCheck
 from crownless.runtime.ending import Stopped, is_at_work, look, memory_is_freed
 from crownless.runtime.errors import BadInput
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Protocol
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
 from crownless.model_check.system.monitors import Monitor
+from crownless.model_check.system.request import Check, NotApplicable, ResolvedCheck
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import some
 

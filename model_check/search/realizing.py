@@ -7,8 +7,8 @@ from typing import Any
 
 from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.workloads import Free
-from crownless.model_check.check.request import Check, ResolvedCheck, rendered_setting
 from crownless.model_check.system.properties import AT_ONE_RECEIVER
+from crownless.model_check.system.request import Check, ResolvedCheck, rendered_setting
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.runtime.errors import BadInput, Undecided
 from crownless.runtime.printable import in_brackets, printable, some

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 from crownless.impl.channels import Channel
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, delivered, sent
 from crownless.impl.workloads import Free
-from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.model_check.system.properties import Property
+from crownless.model_check.system.request import Check, ResolvedCheck
 from crownless.runtime.printable import listed, shown, some
 from crownless.spec.computation import Message
 

@@ -11,9 +11,9 @@ from random import Random
 
 from crownless.impl.channels import channel_named
 from crownless.model_check.check.check_result import PropertyResult
-from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.runs.runs import wrong_event
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, DELIVERS_SOMETHING, NEVER_BLOCKS
+from crownless.model_check.system.request import ResolvedCheck
 from crownless.spec.orders import TOTAL, WITH_TOTAL, decide
 
 from .answers import Answers

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from crownless.impl.channels import channel_named
-from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.model_check.runs.runs import Run, ShownAction
 from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, SavedProperty, numbered
+from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import in_brackets
 from crownless.runtime.reading import decode_json

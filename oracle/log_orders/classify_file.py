@@ -7,20 +7,20 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from crownless.oracle.classification import Classification, Classifications, NamedComputation
 from crownless.oracle.logs import formats
+from crownless.oracle.logs.complete import complete
 from crownless.oracle.logs.converted import ConvertedLog, with_receivers
 from crownless.oracle.logs.formats import CONVERTED, Format, LogOptions, Numbering, Progress
 from crownless.oracle.logs.reader import computation_in, convert, converted_runs, rows_in, runs_of
 from crownless.oracle.logs.reasons import DeliveredTwice, NotAReceiver
 from crownless.oracle.logs.rows import Row, by_run
+from crownless.oracle.logs.uncertain import CERTAIN, ORDER_NOT_LOGGED, weakened
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 from crownless.spec.orders import UnreceivedPolicy
 
+from .classification import Classification, Classifications, NamedComputation
 from .clocked import read_clocked
-from .complete import complete
-from .uncertain import CERTAIN, ORDER_NOT_LOGGED, weakened
 
 if TYPE_CHECKING:
     import pyarrow as pa

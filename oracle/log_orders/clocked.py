@@ -8,9 +8,9 @@ in `shiviz`.
 import json
 from collections.abc import Mapping, Sequence
 
-from crownless.oracle.event_logs import counts_from_one, natural
 from crownless.oracle.logs import vector_clocks
 from crownless.oracle.logs.converted import ConvertedLog
+from crownless.oracle.logs.event_logs import counts_from_one, natural
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.rows import Row, by_run, rows_of_lines
 from crownless.runtime.errors import BadInput

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crownless.oracle.event_logs import in_natural_order, natural
+from crownless.oracle.logs.event_logs import in_natural_order, natural
 from crownless.oracle.logs.layout import DELIVER, INTERNAL, NONE, SEND, Numbers, Rows, no_events, on_lines
 from crownless.oracle.logs.lost_events import Hole, gap, missing_send, quarantined_rows
 from crownless.oracle.logs.named_rows import NamedRows

@@ -10,9 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, hidden, not_decided
-from crownless.oracle.event_logs import in_natural_order, logged_run, rows_of
 from crownless.oracle.logs.columns import json_line
+from crownless.oracle.logs.event_logs import in_natural_order, logged_run, rows_of
 from crownless.oracle.logs.layout import INTERNAL, NONE, SEND, Events, Rows, no_events
 from crownless.oracle.logs.lost_events import Hole, first_hole, gap, missing_send
 from crownless.oracle.logs.named_rows import NamedRows, by_run
@@ -23,6 +22,7 @@ from crownless.runtime.printable import some
 from crownless.spec.orders import UnreceivedPolicy, Verdict, decide, earned
 from crownless.spec.witnesses import Overtaking
 
+from .classification import FROM_ONE, Classification, LargeRun, hidden, not_decided
 from .monitor import COLUMN, KEPT
 from .overtaking import LINES_UP_TO
 from .streaming import FORGET_FROM, HOLD_UP_TO, Contradiction, StreamingMonitor, TakenPlace

@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.oracle.event_logs import lines_of_processes, logged_run, rows_and_gaps
 from crownless.oracle.logs.converted import ConvertedLog
+from crownless.oracle.logs.event_logs import lines_of_processes, logged_run, rows_and_gaps
 from crownless.oracle.logs.rows import Row, at_one_place, refuse
 from crownless.runtime.errors import BadInput
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crownless.oracle.event_logs import logged_run, natural, rows_of
+from crownless.oracle.logs.event_logs import logged_run, natural, rows_of
 from crownless.oracle.logs.layout import SEND, Numbers
 from crownless.oracle.logs.named_rows import NamedRows
 from crownless.runtime.printable import as_json

@@ -4,16 +4,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, Unordered, all_but, copies_left_out
 from crownless.runtime.ending import looked_at
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 
 from .reasons import DeliveredTwice
 from .rows import Row
+from .uncertain import CERTAIN, Uncertain, Unordered, all_but, copies_left_out
 
 if TYPE_CHECKING:
-    from crownless.oracle.log_orders.complete import Delivery
+    from .complete import Delivery
 
 #: The most things that are named in a note.
 NAMED_UP_TO = 3

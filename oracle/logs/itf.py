@@ -18,7 +18,6 @@ from typing import Any
 
 import msgspec
 
-from crownless.oracle.log_orders.uncertain import all_but
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 from crownless.runtime.reading import decode_json
@@ -27,6 +26,7 @@ from .converted import ConvertedLog
 from .formats import LogOptions
 from .reasons import KINDS, unknown_kind
 from .rows import Row
+from .uncertain import all_but
 
 EVENT = "event"
 #: The kind of a step that is not an event.

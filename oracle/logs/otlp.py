@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from crownless.oracle.log_orders.uncertain import Unordered, all_but
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name
 from crownless.runtime.reading import decode_json
@@ -32,6 +31,7 @@ from crownless.runtime.reading import decode_json
 from .converted import ConvertedLog, few
 from .formats import LogOptions
 from .rows import Row
+from .uncertain import Unordered, all_but
 
 KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
 PRODUCER, CONSUMER = KINDS.index("PRODUCER"), KINDS.index("CONSUMER")

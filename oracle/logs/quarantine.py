@@ -10,12 +10,12 @@ of a row goes there without a hole.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from crownless.oracle.classification import classify
-from crownless.oracle.event_logs import logged_run
+from crownless.oracle.log_orders.classification import classify
 from crownless.oracle.log_orders.clocked import read_clocked
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy, Verdict
 
+from .event_logs import logged_run
 from .formats import LogOptions
 from .lost_events import Hole
 from .reader import converted_runs, named_run

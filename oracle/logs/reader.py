@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 
-from crownless.oracle.classification import FROM_ONE, NO_INDEX, NamedComputation
-from crownless.oracle.event_logs import NOTHING, LoggedRun, logged_runs
-from crownless.oracle.log_orders.uncertain import CERTAIN
+from crownless.oracle.log_orders.classification import FROM_ONE, NO_INDEX, NamedComputation
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 from crownless.spec import notation
 
 from .converted import ConvertedLog, with_receivers
+from .event_logs import NOTHING, LoggedRun, logged_runs
 from .formats import CONVERTED, Format, LogOptions, content_of, refuse_unknown_columns
 from .rows import Row, by_run, row_of, rows_of_lines, text_of_lines
+from .uncertain import CERTAIN
 
 
 def subjects(name: str, options: LogOptions | None = None) -> Iterator[NamedComputation]:

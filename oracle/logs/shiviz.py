@@ -33,7 +33,6 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from crownless.oracle.log_orders.uncertain import Unordered, all_but
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 from crownless.runtime.reading import as_text
@@ -42,6 +41,7 @@ from . import vector_clocks
 from .converted import ConvertedLog, few
 from .formats import LogOptions
 from .rows import Row
+from .uncertain import Unordered, all_but
 from .vector_clocks import Causes, ClockedEvent, EventId, Meaning
 
 #: GoVector's form of an event; ShiViz's default.

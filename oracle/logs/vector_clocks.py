@@ -13,12 +13,12 @@ If events name their messages, these are compared with the clocks.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from crownless.oracle.log_orders.uncertain import all_but
 from crownless.runtime.errors import BadInput
 
 from .converted import NOT_COMPLETE, ConvertedLog, few
 from .reasons import MAX_INDEX
 from .rows import Row
+from .uncertain import all_but
 
 #: A host and the number of an event there, from 1.
 EventId = tuple[str, int]

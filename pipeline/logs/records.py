@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from crownless.oracle.classification import ClassifiedRuns
+from crownless.oracle.log_orders.classification import ClassifiedRuns
 from crownless.oracle.log_orders.classified import ClassifiedLog, decided
 from crownless.oracle.log_orders.monitor import BROKEN, KEPT, NOTHING, OUTCOMES, UNDECIDED, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape

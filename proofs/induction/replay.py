@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check, NotApplicable
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.system.properties import properties_of
+from crownless.model_check.system.request import Check, NotApplicable
 from crownless.runtime.ending import Limits
 from crownless.runtime.printable import in_brackets
 

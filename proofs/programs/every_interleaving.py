@@ -20,7 +20,6 @@ import z3
 
 from crownless.impl.protocol_validation import machine_errors
 from crownless.impl.workloads import Program
-from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.runs.stepwise import StepwiseRun
 from crownless.model_check.search.explorer import live_properties_broken
@@ -32,10 +31,11 @@ from crownless.model_check.system.properties import (
     HOLDS_BACK,
     Property,
 )
-from crownless.proofs.induction.proving import PROOFS
+from crownless.model_check.system.request import Check, ResolvedCheck
 from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.language.terms import Term
 from crownless.proofs.language.z3_query import Answer, model_of
+from crownless.proofs.proving import PROOFS
 from crownless.runtime.errors import BadInput
 
 from .program_properties import at_end, at_rest, crown, cycle_of_sends, delivers_again, overtakes, refuses

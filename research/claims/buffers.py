@@ -11,11 +11,11 @@ from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.reachable import Reached, reachable
 from crownless.proofs.induction.queue_abstraction import StageEvent
 from crownless.proofs.protocols import buffer_lemmas
+from crownless.research.theorems.evidence import Evidence, by_z3, each_alone, fact, found
 from crownless.research.variants.for_mattern_fuenfrocken import NeverAsked
 
 from . import programs
 from .claim import ambiguity, claim
-from .evidence import Evidence, by_z3, each_alone, fact, found
 from .failures import events, first_run, remembering
 from .gathering import breaks, ends, figure, in_every_state, keep, proved, ran, searched, system_of
 from .programs import becomes, form, on

@@ -8,10 +8,10 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs.runs import Run
+from crownless.research.theorems.evidence import Evidence, Shown
 from crownless.spec import library, notation
 
 from .claim import Entry
-from .evidence import Evidence, Shown
 
 if TYPE_CHECKING:
     from crownless.model_check.runs.saved_runs import SavedCheck

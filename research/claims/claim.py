@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple, get_args
 
-from .evidence import Evidence, Verdict
+from crownless.research.theorems.evidence import Evidence, Verdict
 
 VERDICTS: tuple[Verdict, ...] = ("proved", "checked", "measured", "refuted", "repaired", "open")
 

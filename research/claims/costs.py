@@ -11,11 +11,11 @@ from crownless.research.costs.experiment import Experiment
 from crownless.research.costs.figures import Estimate, estimate
 from crownless.research.costs.latencies import output_wait
 from crownless.research.costs.simulation import Measured, simulate
+from crownless.research.theorems.evidence import Evidence, fact, measured
 from crownless.research.variants.for_mattern_fuenfrocken import NeverAsked
 
 from . import fig_8
 from .claim import claim
-from .evidence import Evidence, fact, measured
 from .gathering import breaks, generates, in_every_state, keep, searched, system_of
 from .monitored_machines import MonitoredBlocking, monitored
 

@@ -6,12 +6,12 @@ from crownless.impl.protocols.fifo_sequence import FifoSequence
 from crownless.impl.workloads import Free
 from crownless.model_check.search.reachable import Reached
 from crownless.research.theorems import conditions
+from crownless.research.theorems.evidence import Evidence, found
 from crownless.research.theorems.synchronous import linearizations, theorem_2
 from crownless.spec.computation import Computation
 from crownless.spec.orders import decide
 
 from .claim import claim
-from .evidence import Evidence, found
 from .gathering import enumerated, in_every_state, in_some_state, keep, searched, system_of
 from .splits import Split, splits_up_to
 

@@ -18,10 +18,10 @@ from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.system.system import State
 from crownless.proofs.induction.theorem import Claim
+from crownless.research.theorems.evidence import ANY_NUMBER, Evidence, by_z3, fact, found
 
 from .claim import claim
 from .costs import describe, simulated
-from .evidence import ANY_NUMBER, Evidence, by_z3, fact, found
 from .gathering import program, system_of
 
 #: The longest latency of a packet, in ticks; no two events of one process happen in the same tick.

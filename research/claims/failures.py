@@ -11,13 +11,13 @@ from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.search.reachable import Reached, shortest_path
 from crownless.model_check.system.monitors import History
 from crownless.model_check.system.system import AGREED, LocalStep, System
+from crownless.research.theorems.evidence import Evidence, fact, found, none_found
 from crownless.research.theorems.impossible_protocols import m2_tells_of_m1
 from crownless.research.variants.for_mattern_fuenfrocken import GivesUpTheDead
 from crownless.research.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.spec.computation import Message
 
 from .claim import ambiguity, claim, error, slip_of_print
-from .evidence import Evidence, fact, found, none_found
 from .gathering import breaks, ended, explored, in_every_state, keep, program, proved, searched, system_of
 from .programs import in_flight
 

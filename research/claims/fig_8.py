@@ -14,11 +14,11 @@ from crownless.model_check.system.system import LocalStep, System
 from crownless.proofs.induction.queue_abstraction import StageEvent, fixed_by
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.protocols.murty_garg import MURTY_GARG, Priorities
+from crownless.research.theorems.evidence import Evidence, by_z3, fact, found
 from crownless.research.variants.for_murty_garg import CommitsAtAcknowledgement, NeverAcknowledges, SendsWhenWanted
 from crownless.spec.computation import Message
 
 from .claim import claim, slip_of_print
-from .evidence import Evidence, by_z3, fact, found
 from .gathering import OF_STAGES, breaks, ends, explored, proved, ran, searched, system_of
 
 CHANNELS = ("unordered", "fifo")

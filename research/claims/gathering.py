@@ -12,18 +12,17 @@ from crownless.impl.protocol import ProtocolMachine, Setting
 from crownless.impl.workloads import Program, Workload
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.search.reachable import Reached, reachable, shortest_run_to
 from crownless.model_check.search.realizing import Realization, realize
 from crownless.model_check.system.properties import NEVER_BLOCKS, properties_of
+from crownless.model_check.system.request import Check, load_program
 from crownless.model_check.system.system import System
 from crownless.proofs.induction.proved_properties import SHOWN, in_words
-from crownless.proofs.induction.proving import PROOFS, ProofReport, prove
 from crownless.proofs.induction.queues import QueueProof
+from crownless.proofs.proving import PROOFS, ProofReport, prove
+from crownless.research.theorems.evidence import ANY_NUMBER, Evidence, Shown, found
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation
-
-from .evidence import ANY_NUMBER, Evidence, Shown, found
 
 T = TypeVar("T")
 

@@ -5,6 +5,7 @@ from functools import cache
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.search.generating import computation_of, form_of
 from crownless.model_check.search.reachable import reachable
+from crownless.research.theorems.evidence import Evidence, fact, found, together
 from crownless.research.theorems.impossible_protocols import (
     NOT_ASKED,
     no_bounded_receives,
@@ -16,7 +17,6 @@ from crownless.spec.notation import parse, to_computation
 from crownless.spec.orders import decide
 
 from .claim import ambiguity, claim, slip_of_print
-from .evidence import Evidence, fact, found, together
 from .fig_8 import first_run_that_breaks
 from .gathering import ended, enumerated, explored, keep, program, proved, system_of
 

@@ -10,17 +10,17 @@ import z3
 from crownless.impl.protocols.rst import Rst, State
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import load_program
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.reachable import reachable, shortest_run_to
-from crownless.proofs.induction.proving import ProofReport, prove
+from crownless.model_check.system.request import load_program
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.protocols.rst import Counts, by_counts
+from crownless.proofs.proving import ProofReport, prove
 from crownless.research.theorems import deliv_is_redundant
+from crownless.research.theorems.evidence import Evidence, by_z3, fact, found, none_found, together
 from crownless.research.variants import for_matrices as variants
 
 from .claim import ambiguity, claim, slip_of_print
-from .evidence import Evidence, by_z3, fact, found, none_found, together
 from .gathering import breaks, explored, in_some_state, keep, live, program, proved, ran, safe, searched, system_of
 from .matrices import AnyStamp, check_changes, same_guard, scripted_run
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from crownless.research.theorems.bounded import BoundedSearchGaveUp
+from crownless.research.theorems.evidence import Evidence, Verdict, together
 from crownless.runtime.ending import Stopped, stop_reason
 from crownless.runtime.errors import unknown_name
 from crownless.runtime.printable import some
@@ -16,7 +17,6 @@ from crownless.spec.bibliography import TEXTS, references
 
 from . import bundled
 from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
-from .evidence import Evidence, Verdict, together
 
 #: The files that state the claims.
 FILES = (

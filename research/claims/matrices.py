@@ -16,10 +16,10 @@ from crownless.model_check.search.reachable import Reached
 from crownless.model_check.system.system import System
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms, for_all_of
+from crownless.research.theorems.evidence import Evidence
 from crownless.research.variants.for_matrices import changed
 from crownless.spec.computation import Message
 
-from .evidence import Evidence
 from .gathering import explored, in_every_state, system_of
 
 

@@ -7,6 +7,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.search.generating import computation_of
 from crownless.model_check.search.reachable import reachable
 from crownless.research.theorems import buffer_reach
+from crownless.research.theorems.evidence import Evidence, fact, found, together
 from crownless.research.theorems.synchronous import fifo_follows_from_causal, theorem_1
 from crownless.research.variants.for_mattern_fuenfrocken import CopyByCopy, KearnsInTurn, ReleasedTogether
 from crownless.spec.by_search import keeps
@@ -17,7 +18,6 @@ from crownless.spec.orders import decide
 from . import programs
 from .buffers import invariants_in_time
 from .claim import claim
-from .evidence import Evidence, fact, found, together
 from .gathering import breaks, ends, enumerated, explored, figure, generates, keep, proved, ran, searched
 from .programs import becomes, form, on, outcomes
 

@@ -14,10 +14,10 @@ from crownless.impl.protocols.ses import Ses
 from crownless.impl.workloads import Free
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.system.properties import Property
+from crownless.research.theorems.evidence import Evidence, fact
 from crownless.spec.computation import Message
 
 from .claim import claim
-from .evidence import Evidence, fact
 from .gathering import breaks, explored, in_every_state, in_some_state, keep, proved, searched, system_of
 from .pairs import pairs_in
 

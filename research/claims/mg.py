@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from crownless.research.theorems import conditions
 from crownless.research.theorems import smallest_synchronous as search
+from crownless.research.theorems.evidence import Evidence, fact, found
 from crownless.research.theorems.synchronous import strong_crowns, theorem_1, theorem_2, theorem_7
 from crownless.runtime.printable import some
 from crownless.spec.crowns import crowns, smallest_crown
@@ -13,7 +14,6 @@ from crownless.spec.orders import decide
 from . import bundled
 from . import monitored_machines as machines
 from .claim import ambiguity, claim, error, slip_of_print
-from .evidence import Evidence, fact, found
 from .fig_8 import commits_go_downhill
 from .gathering import breaks, enumerated, figure, keep, proved
 from .monitored_machines import monitored

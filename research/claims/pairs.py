@@ -20,10 +20,10 @@ from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms
 from crownless.proofs.protocols.ses import SES, SES_DELETE
 from crownless.proofs.protocols.ses_multicast import SES_MULTICAST
+from crownless.research.theorems.evidence import Evidence, by_z3
 from crownless.research.variants.for_schiper_eggli_sandoz import Accompanying, PairsBesides
 from crownless.spec.computation import Message
 
-from .evidence import Evidence, by_z3
 from .gathering import system_of
 
 FOR_UNICASTS = "any number of sites and messages, any channel; unicasts, none to oneself"

@@ -8,16 +8,16 @@ from crownless.impl.registry import protocol_named
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.search.generating import Form, form_of, generate
 from crownless.model_check.search.reachable import HistoryVariable, Reached, reachable
+from crownless.model_check.system.request import Check, load_program
 from crownless.model_check.system.system import LocalStep, System
+from crownless.research.theorems.evidence import Evidence, fact
 from crownless.spec import notation
 from crownless.spec.computation import Computation, Message
 from crownless.spec.crowns import crowns
 from crownless.spec.enumeration import computations
 
-from .evidence import Evidence, fact
 from .gathering import figure, in_every_state, program, system_of
 
 # -- delays and losses -------------------------------------------------------------------------------------------------

@@ -19,10 +19,10 @@ from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.proofs.protocols.rst import RST
+from crownless.research.theorems.evidence import Evidence, by_z3, each_alone, fact, found, lacking_each, together
 from crownless.research.variants import for_matrices as variants
 
 from .claim import claim, slip_of_print
-from .evidence import Evidence, by_z3, each_alone, fact, found, lacking_each, together
 from .failures import first_run, remembering, sends_in_past
 from .gathering import (
     breaks,

@@ -14,6 +14,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.generating import computation_of, generate
 from crownless.model_check.search.reachable import Reached
+from crownless.research.theorems.evidence import Evidence, fact, found
 from crownless.research.theorems.total_order import causal_follows_from_total
 from crownless.research.variants import for_schiper_eggli_sandoz as variants
 from crownless.spec import library
@@ -24,7 +25,6 @@ from crownless.spec.orders import decide
 
 from . import pairs
 from .claim import ambiguity, claim, slip_of_print
-from .evidence import Evidence, fact, found
 from .failures import NOTHING_FOR_ONESELF, events, first_run, remembering
 from .gathering import breaks, enumerated, explored, figure, keep, program, proved, ran, searched
 

@@ -11,13 +11,13 @@ from crownless.impl.workloads import Free
 from crownless.model_check.search.reachable import Reached
 from crownless.proofs.protocols import vector_time
 from crownless.proofs.protocols.ses import SES
+from crownless.research.theorems.evidence import Evidence, by_z3, fact, found
 from crownless.research.theorems.waiting_messages import at_most_the_sum
 from crownless.spec import library
 from crownless.spec.computation import Message
 
 from . import pairs
 from .claim import ambiguity, claim, error
-from .evidence import Evidence, by_z3, fact, found
 from .failures import NOTHING_FOR_ONESELF, events, first_run, missing, remembering
 from .gathering import in_every_state, in_some_state, program, proved, system_of
 from .programs import ARRIVALS

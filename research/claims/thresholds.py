@@ -13,13 +13,13 @@ from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.reachable import reachable, shortest_run_to
 from crownless.research.theorems.bounded import none_smaller
+from crownless.research.theorems.evidence import Evidence, fact, found
 from crownless.research.theorems.few_entries import fewer_than_the_threshold
 from crownless.research.theorems.smallest_clearing import Clearings
 from crownless.research.variants.for_matrices import ClearsOnce
 
 from . import bundled
 from .claim import claim
-from .evidence import Evidence, fact, found
 from .gathering import enumerated, in_some_state, program, proved, system_of
 from .matrices import LockstepProduct, guards_in, same_guard
 

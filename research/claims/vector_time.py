@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from crownless.proofs.protocols import vector_time
+from crownless.research.theorems.evidence import Evidence, by_z3, each_alone, fact, found
 from crownless.research.variants.for_schiper_eggli_sandoz import DeliveriesDoNotTick, NothingTicks
 from crownless.spec.clocks import CLOCKS, Clock, LamportClock, VectorClock, stale_messages
 from crownless.spec.computation import Computation, Event
@@ -11,7 +12,6 @@ from crownless.spec.enumeration import computations, trusted
 from crownless.spec.orders import decide
 
 from .claim import claim
-from .evidence import Evidence, by_z3, each_alone, fact, found
 from .gathering import breaks, enumerated, figure, keep, searched
 
 # -- computations ------------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
 from crownless.drawing.text import draw
 from crownless.model_check.runs.runs import Run
-from crownless.research.claims.evidence import Shown
 from crownless.research.claims.ledger import Finding, entries_named, recompute, summary
+from crownless.research.theorems.evidence import Shown
 from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.spec.bibliography import TEXTS
 

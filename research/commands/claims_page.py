@@ -9,8 +9,8 @@ from crownless.drawing.excerpt import excerpt
 from crownless.drawing.page import document
 from crownless.drawing.svg import in_svg
 from crownless.model_check.runs.runs import Run
-from crownless.research.claims.evidence import Shown
 from crownless.research.claims.ledger import Finding, summary
+from crownless.research.theorems.evidence import Shown
 from crownless.runtime.printable import printable
 
 TITLE = "The claims of the five texts"

@@ -14,13 +14,13 @@ from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import default_bound, promised_orders
+from crownless.research.costs.sweeps import Where
 from crownless.research.knobs.combinations import class_with_knobs, combination_named, knobs_of
 from crownless.research.knobs.deciding import FAILS
 from crownless.research.knobs.drawing import in_svg
 from crownless.research.knobs.knob_map import Decision, KnobMap
 from crownless.research.knobs.prices import MESSAGES, PROCESSES
 from crownless.research.knobs.sweeping import decide_one, knob_map, write_table
-from crownless.research.sweeps import Where
 from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import some

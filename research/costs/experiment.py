@@ -20,8 +20,8 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.protocol_validation import check_class, machine_errors
 from crownless.impl.protocols.extra_messages import ExtraMessages, State
 from crownless.impl.registry import PROTOCOLS, protocol_named
-from crownless.model_check.check.request import machine_of
 from crownless.model_check.system import monitors
+from crownless.model_check.system.request import machine_of
 from crownless.research import costs as simulation
 from crownless.runtime.errors import BadInput
 

@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from crownless.research.sweeps import Progress, Sweep, Where
-from crownless.research.sweeps import sweep as sweep_rows
-
 from .experiment import Experiment, Row, experiment_of, row_of
 from .figures import COLUMNS
 from .simulation import simulate
+from .sweeps import Progress, Sweep, Where
+from .sweeps import sweep as sweep_rows
 
 
 def _simulated(row: Row) -> Row:

@@ -8,11 +8,11 @@ from typing import Any
 from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check
 from crownless.model_check.search.engines import REDUCTIONS
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.generating import generate
-from crownless.proofs.induction import proving
+from crownless.model_check.system.request import Check
+from crownless.proofs import proving
 from crownless.proofs.induction.proved_properties import WAITS
 from crownless.proofs.induction.replay import ASSUMED_BY_PROOFS
 from crownless.proofs.language.refusals import Refused

@@ -9,8 +9,8 @@ from math import inf
 from typing import Any, Literal, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine, promised_orders
-from crownless.model_check.check.request import Check
 from crownless.model_check.search.realizing import Realization, realize
+from crownless.model_check.system.request import Check
 from crownless.proofs.induction.proved_properties import WAITS
 from crownless.runtime.printable import in_brackets, some
 from crownless.spec.dataframes import DataFrame, data_frame

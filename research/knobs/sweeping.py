@@ -12,7 +12,7 @@ from crownless import impl, model_check, proofs, research, spec
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine, default_bound
 from crownless.impl.registry import qualified_name_of
-from crownless.research.sweeps import HERE, Progress, Sweep, Where, sweep
+from crownless.research.costs.sweeps import HERE, Progress, Sweep, Where, sweep
 
 from .combinations import Combination, class_with_knobs, combinations, knobs_of
 from .deciding import FIRST, GIVEN, SECOND, Row, first_row, second_row

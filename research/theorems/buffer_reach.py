@@ -24,10 +24,10 @@ from crownless.proofs.induction.queue_abstraction import Invariants
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
 from crownless.proofs.protocols.buffer_lemmas import BuffersInTime, in_time
-from crownless.research.claims.evidence import Evidence, by_z3, lacking_each
 from crownless.spec.computation import Computation
 
 from .computation import NEVER, Hypotheses
+from .evidence import Evidence, by_z3, lacking_each
 from .synchronous import SORTED_IN_WORDS
 
 ANY_RUN = "any number of processes and messages, self-sends included, any channel that loses nothing"

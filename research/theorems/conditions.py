@@ -15,9 +15,9 @@ import z3
 from crownless.proofs.induction.queue_abstraction import Logic, SymbolicLogic
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
-from crownless.research.claims.evidence import Evidence, by_z3
 
 from .computation import AnyComputation, Hypotheses
+from .evidence import Evidence, by_z3
 from .synchronous import theorem_2
 
 

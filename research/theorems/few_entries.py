@@ -18,9 +18,9 @@ from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms
 from crownless.proofs.protocols.extra_messages import OneMessagePerStep
-from crownless.research.claims.evidence import Evidence, by_z3, lacking_each
 
 from .computation import Hypotheses
+from .evidence import Evidence, by_z3, lacking_each
 
 Column = Callable[[Term], Term]
 ANY_SIZE = "any number of processes n, any threshold k ≥ n; of the numbers of entries in each column"

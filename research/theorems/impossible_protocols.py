@@ -19,9 +19,9 @@ import z3
 
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
-from crownless.research.claims.evidence import Evidence, by_z3, lacking_each
 
 from .computation import NEVER, Hypotheses
+from .evidence import Evidence, by_z3, lacking_each
 
 ANY_PROTOCOL = "any deterministic protocol, as functions of which nothing is known"
 NOT_ASKED = (

@@ -22,9 +22,9 @@ import z3
 
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
-from crownless.research.claims.evidence import Evidence, by_z3, each_alone, lacking_each
 
 from .computation import NEVER, AnyComputation, Hypotheses
+from .evidence import Evidence, by_z3, each_alone, lacking_each
 
 SORTED_IN_WORDS = "that finitely many messages without a cycle can be sorted is argued"
 

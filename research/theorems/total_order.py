@@ -11,9 +11,9 @@ import z3
 
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
-from crownless.research.claims.evidence import Evidence, by_z3, lacking_each
 
 from .computation import Hypotheses
+from .evidence import Evidence, by_z3, lacking_each
 from .synchronous import Orders, Unreceived
 
 

@@ -17,7 +17,8 @@ from crownless.proofs.induction.quantified import induction
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
 from crownless.proofs.protocols.ses import INVARIANTS, time_of
-from crownless.research.claims.evidence import Evidence, by_z3, lacking_each
+
+from .evidence import Evidence, by_z3, lacking_each
 
 #: The invariants of the protocol's proof that the bound rests on.
 BY = (

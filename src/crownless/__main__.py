@@ -1,5 +1,5 @@
 """The command line, as `python -m crownless`."""
 
-from crownless.start import main
+from .start import main
 
 main()

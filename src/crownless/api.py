@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import printable
-from crownless.spec import notation
 from crownless.spec.computation import Computation
 from crownless.spec.drawn import Drawn
 from crownless.spec.notation import Script
@@ -24,22 +23,23 @@ from crownless.spec.orders import ORDERS, UnreceivedPolicy, order_named
 from crownless.spec.recorder import Recorder
 
 from . import arguments
+from .spec import notation
 
 if TYPE_CHECKING:
     from crownless.impl.channels import Channel
     from crownless.impl.protocol import Protocol, Setting
     from crownless.impl.workloads import Workload
     from crownless.model_check.check.check_result import CheckResult
-    from crownless.model_check.check.request import Check
     from crownless.model_check.search.counting import Count
     from crownless.model_check.search.engines import RemoteEngine
     from crownless.model_check.search.reachable import Reached
     from crownless.model_check.search.realizing import Realization
     from crownless.model_check.system.exploration import Exploration
     from crownless.model_check.system.monitors import Monitor
-    from crownless.oracle.classification import Classification, NamedComputation
+    from crownless.model_check.system.request import Check
+    from crownless.oracle.log_orders.classification import Classification, NamedComputation
     from crownless.oracle.logs.formats import Format
-    from crownless.proofs.induction.proving import ProofReport
+    from crownless.proofs.proving import ProofReport
     from crownless.spec.enumeration import Sends
 
     #: A protocol: its name (`rst`, `hub.py:Hub`, `package.module:Class`), its class, or a machine.
@@ -130,7 +130,7 @@ def classify(
     `computation`: one that was parsed, read from a log or recorded, or its text. `unreceived`: unreceived messages are
     `lost`, or `pending` (then an order is kept if some completion keeps it).
     """
-    from .oracle import classification as oracle
+    from crownless.oracle.log_orders import classification as oracle
 
     names = arguments.names("orders", orders)
     for order in names:
@@ -139,7 +139,7 @@ def classify(
 
 
 def named(name: str, given: ComputationLike) -> NamedComputation:
-    from crownless.oracle.classification import NamedComputation
+    from crownless.oracle.log_orders.classification import NamedComputation
 
     if isinstance(given, NamedComputation):
         return given
@@ -291,9 +291,9 @@ def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     those of which the proof speaks. `effort`: the steps allowed to z3 per
     query. Raises `BadInput` if there is no such proof.
     """
-    from crownless.model_check.check.request import Check
-    from crownless.proofs.induction.proving import proof_of, prove
+    from crownless.model_check.system.request import Check
     from crownless.proofs.induction.theorem import EFFORT
+    from crownless.proofs.proving import proof_of, prove
 
     request = Check(protocol)
     steps = EFFORT if effort is None else arguments.whole_number("effort", effort)
@@ -307,7 +307,7 @@ def logger() -> logging.Logger:
 
 def _request(protocol: ProtocolLike, processes: int | None, messages: int | None, **scope: Unpack[Scope]) -> Check:
     """The request made from these arguments; a program may be given as a text."""
-    from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES, Check
+    from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES, Check
 
     program = scope.pop("program", None)
     if program is not None and any((processes, messages, scope.get("sends"), scope.get("self_sends"))):
@@ -339,7 +339,7 @@ def limits_of(states: int | None, seconds: float | None, memory: int | None) -> 
 
 
 def _script(given: ProgramLike) -> Script:
-    from crownless.model_check.check.request import load_program
+    from crownless.model_check.system.request import load_program
 
     if isinstance(given, str):
         is_text = "\n" in given or (":" in given and not Path(given).exists())

@@ -5,8 +5,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from crownless.impl import own_protocols
-from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES
+from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.oracle.conformance import conforming, replays
 from crownless.oracle.conformance.bodies import to_ignore
 from crownless.oracle.conformance.conformance_request import Request
@@ -22,6 +21,7 @@ from crownless.spec.enumeration import Sends, known_sends
 
 from . import arguments
 from .api import limits_of, logger
+from .impl import own_protocols
 
 
 class Scope(TypedDict, total=False):

@@ -22,7 +22,7 @@ def main() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, lambda *_: os._exit(130))  # until `runtime.ending` watches
-        from crownless.command_line import main as crownless
+        from .command_line import main as crownless
 
         crownless()
     except SystemExit as ended:

@@ -18,9 +18,9 @@ from crownless.drawing.text import draw
 from crownless.model_check.runs.runs import Run
 from crownless.research.claims import bundled
 from crownless.research.claims.claim import VERDICTS, Entry, Kind, Reading, verdict_of
-from crownless.research.claims.evidence import Evidence, Verdict, fact
 from crownless.research.claims.gathering import figure
 from crownless.research.claims.ledger import CLAIMS, Finding, entries_named, recompute
+from crownless.research.theorems.evidence import Evidence, Verdict, fact
 from crownless.runtime.errors import BadInput
 from crownless.spec import bibliography, library
 

@@ -33,7 +33,7 @@ from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.variant import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
-from crownless.proofs.induction import proving
+from crownless.proofs import proving
 from crownless.proofs.induction.any_run import Event
 from crownless.proofs.induction.theorem import EFFORT, Claim, Verdict, theorem, without_each
 from crownless.proofs.protocols import buffer_lemmas
@@ -43,7 +43,6 @@ from crownless.proofs.protocols.vector_time import VectorTimeRun
 from crownless.research.claims import buffers as claim_buffers
 from crownless.research.claims import fig_8, impossibilities, mf, mf_remarks, monitored_machines, sa, ses
 from crownless.research.claims import gathering as kinds
-from crownless.research.claims.evidence import Evidence, by_z3, found, none_found
 from crownless.research.claims.ledger import CLAIMS, Finding, recompute
 from crownless.research.claims.splits import Split
 from crownless.research.theorems import (
@@ -55,6 +54,7 @@ from crownless.research.theorems import (
     total_order,
     waiting_messages,
 )
+from crownless.research.theorems.evidence import Evidence, by_z3, found, none_found
 from crownless.research.variants import for_matrices as matrices
 from crownless.research.variants import for_mattern_fuenfrocken as buffers
 from crownless.research.variants import for_murty_garg as fig_8_variants

@@ -15,9 +15,9 @@ from crownless.command_line.options import parse_size
 from crownless.command_line.verbs.check import how_far
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.search.engines import cpus
 from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.request import Check, load_program
 from crownless.spec.orders import ORDERS
 
 

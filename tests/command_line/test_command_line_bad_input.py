@@ -12,7 +12,7 @@ from command_line_runner import Crownless
 import crownless as cr
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check.request import protocols_supporting
+from crownless.model_check.system.request import protocols_supporting
 from crownless.spec import library
 from crownless.spec.orders import WITH_TOTAL
 

@@ -27,10 +27,10 @@ from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.check.suite import SuiteRow, rows
 from crownless.model_check.search.engines import SymmetryCheck
 from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.request import Check
 from crownless.runtime import ending
 from crownless.runtime.ending import INTERRUPTED, Limits
 from crownless.spec.orders import WITH_TOTAL

@@ -14,7 +14,7 @@ from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.workloads import Program
-from crownless.oracle.classification import classify
+from crownless.oracle.log_orders.classification import classify
 from crownless.oracle.logs.reader import subjects
 from crownless.runtime.errors import BadInput
 from crownless.spec import library

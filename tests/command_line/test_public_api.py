@@ -23,7 +23,7 @@ from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.check import check as checking
 from crownless.model_check.system.monitors import Monitor, Observation
-from crownless.proofs.induction.proving import proof_of
+from crownless.proofs.proving import proof_of
 from crownless.spec.computation import Message
 from crownless.spec.witnesses import Crown, Cycle, Link, Overtaking, Unreceived
 

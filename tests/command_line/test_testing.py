@@ -14,8 +14,8 @@ from relays import Numbers, Relay
 
 import crownless as cr
 from crownless.impl.channels import CHANNELS
+from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocols.fifo_sequence import FifoSequence
-from crownless.impl.protocols.free_message import FreeMessage
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.runs.runs import Run

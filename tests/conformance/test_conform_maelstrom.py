@@ -12,7 +12,7 @@ from command_line_runner import Crownless
 from relays import MAELSTROM_PROGRAM, program
 
 import crownless as cr
-from crownless.impl.protocols.free_message import FreeMessage
+from crownless.impl.free_message import FreeMessage
 from crownless.oracle.conformance.maelstrom_form import MaelstromForm
 from crownless.oracle.conformance.node import Arrival, Send
 from crownless.spec.computation import Message

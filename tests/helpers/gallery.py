@@ -11,7 +11,7 @@ from crownless.drawing.diagram import Diagram
 from crownless.drawing.emphasis import diagram_of
 from crownless.drawing.svg import in_svg
 from crownless.model_check.runs.saved_runs import read_checks
-from crownless.oracle import classification as oracle
+from crownless.oracle.log_orders import classification as oracle
 from crownless.oracle.logs.reader import subjects
 from crownless.research.claims import bundled
 from crownless.runtime.errors import BadInput

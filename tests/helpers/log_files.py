@@ -13,8 +13,8 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
-from crownless.oracle.classification import Classification, classify
 from crownless.oracle.log_orders import classify_file
+from crownless.oracle.log_orders.classification import Classification, classify
 from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.formats import COMPRESSIONS
 from crownless.oracle.logs.rows import rows_of_lines

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from crownless.impl.protocol import ProtocolMachine
-from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.model_check.native import search, workers
 from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.native.search import NativeSearch
@@ -18,6 +17,7 @@ from crownless.model_check.search.explorer import explore
 from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.properties import monitors_of
+from crownless.model_check.system.request import Check, ResolvedCheck
 from crownless.model_check.system.system import System
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput

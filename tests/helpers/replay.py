@@ -9,9 +9,9 @@ from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.workloads import Program, Workload
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.system.monitors import Monitor, Observation
+from crownless.model_check.system.request import Check
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits
 from crownless.spec import library, notation

@@ -14,15 +14,15 @@ from unittest.mock import patch
 import pytest
 from in_order import all_renamings, bound
 
+from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.protocols.extra_messages import State as CrowdedState
-from crownless.impl.protocols.free_message import FreeMessage
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check.request import Check
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.system import message_names
 from crownless.model_check.system.message_names import Sample
+from crownless.model_check.system.request import Check
 from crownless.model_check.system.values import key_of
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
-from crownless.impl.protocols.free_message import FreeMessage
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.system.message_names import EVERY, Sample, renamed, renamings
+from crownless.model_check.system.request import Check
 from crownless.model_check.system.values import NotRebuilt, Refused
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Message

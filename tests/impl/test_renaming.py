@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from in_order import all_renamings
 
+from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import Packet, ProtocolMachine
-from crownless.impl.protocols.free_message import FreeMessage
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free

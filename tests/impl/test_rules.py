@@ -15,7 +15,7 @@ from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.variant import variant
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
+from crownless.model_check.system.request import Check
 from crownless.runtime.errors import BadInput
 from crownless.spec.notation import parse
 

@@ -17,11 +17,11 @@ from crownless.impl.protocol_validation import WrongMachine, check_class
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.search.realizing import realize
-from crownless.proofs.induction.proving import proof_of, prove
+from crownless.model_check.system.request import Check
 from crownless.proofs.programs.every_interleaving import judge
+from crownless.proofs.proving import proof_of, prove
 from crownless.research.costs.experiment import Experiment
 from crownless.research.costs.simulation import simulate_machine
 from crownless.spec.computation import Message

@@ -16,14 +16,14 @@ from log_files import SUFFIXES, Row, by_the_monitor, classified, rows_of, writte
 from log_rows import random_computation
 from log_runs import random_events, random_run
 
-from crownless.oracle.classification import Classification, LargeRun, classify
-from crownless.oracle.event_logs import certain_rows, read_log
 from crownless.oracle.log_orders import classify_file as opening
+from crownless.oracle.log_orders.classification import Classification, LargeRun, classify
 from crownless.oracle.log_orders.classified import ClassifiedLog
 from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
 from crownless.oracle.log_orders.holes import CertainColumns, certain_columns
 from crownless.oracle.log_orders.monitor import ASYNCHRONOUS, OUTCOMES, UNDECIDED, Monitor
 from crownless.oracle.logs.columns import table_of_rows
+from crownless.oracle.logs.event_logs import certain_rows, read_log
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.layout import INTERNAL, NONE, SEND, Rows
 from crownless.oracle.logs.named_rows import NamedRows, by_run

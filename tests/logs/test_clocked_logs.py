@@ -11,7 +11,7 @@ import pytest
 from log_files import rows_of
 from log_rows import random_computation
 
-from crownless.oracle import classification as oracle
+from crownless.oracle.log_orders import classification as oracle
 from crownless.oracle.log_orders.clocked import read_clocked
 from crownless.oracle.logs.reader import converted_runs
 from crownless.runtime.errors import BadInput

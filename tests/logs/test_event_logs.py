@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from log_files import by_the_monitor, classified, rows_of  # noqa: F401
 
-from crownless.oracle.event_logs import LoggedRun, read_log
+from crownless.oracle.logs.event_logs import LoggedRun, read_log
 from crownless.oracle.logs.lost_events import gap
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation

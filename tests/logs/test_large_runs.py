@@ -16,7 +16,7 @@ from log_files import SUFFIXES
 from log_files import written as in_format
 from log_runs import random_run
 
-from crownless.oracle import classification as oracle
+from crownless.oracle.log_orders import classification as oracle
 from crownless.oracle.log_orders.large_run import classified_in_blocks
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.reader import subjects

@@ -13,11 +13,11 @@ from log_files import PATTERN, classified, resource_spans, span, trace
 from log_files import state as act
 from log_rows import random_computation
 
-from crownless.oracle.classification import Classification, NamedComputation, classify
 from crownless.oracle.log_orders import classify_file as opening
-from crownless.oracle.log_orders.uncertain import ORDER_NOT_LOGGED
+from crownless.oracle.log_orders.classification import Classification, NamedComputation, classify
 from crownless.oracle.logs.formats import Format, LogOptions
 from crownless.oracle.logs.reader import convert, converted_runs
+from crownless.oracle.logs.uncertain import ORDER_NOT_LOGGED
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide

@@ -16,7 +16,7 @@ from log_files import in_both_ways  # noqa: F401
 from log_rows import random_computation
 from small_computations import CHAIN
 
-from crownless.oracle.classification import Classification, classify
+from crownless.oracle.log_orders.classification import Classification, classify
 from crownless.oracle.log_orders.matching import NO_OTHER, matched
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.reader import converted_runs

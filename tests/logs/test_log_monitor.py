@@ -18,11 +18,11 @@ from log_runs import event, log
 from small_computations import computation, random_small_computation
 from witness_checks import check_witness, from_json
 
-from crownless.oracle.event_logs import logged_run
-from crownless.oracle.event_logs import rows_of as rows_of_events
 from crownless.oracle.log_orders import witnesses as log_witnesses
 from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape, WitnessOfRun
+from crownless.oracle.logs.event_logs import logged_run
+from crownless.oracle.logs.event_logs import rows_of as rows_of_events
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.named_rows import by_run
 from crownless.oracle.logs.tables import read_table

@@ -11,8 +11,8 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.oracle.classification import Classification
 from crownless.oracle.log_orders import streaming
+from crownless.oracle.log_orders.classification import Classification
 from crownless.oracle.log_orders.classified import ClassifiedLog
 from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
 from crownless.oracle.log_orders.large_run import RunMonitor

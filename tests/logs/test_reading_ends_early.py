@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crownless.oracle.event_logs import certain_rows, rows_of
-from crownless.oracle.log_orders.complete import complete
 from crownless.oracle.logs.columns import table_of_rows
+from crownless.oracle.logs.complete import complete
 from crownless.oracle.logs.converted import ConvertedLog, with_receivers
+from crownless.oracle.logs.event_logs import certain_rows, rows_of
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.rows import by_run, conflicts, without_conflicts
 from crownless.oracle.logs.tables import read_table

@@ -19,11 +19,11 @@ from command_line_runner import Crownless
 from native_engine_setup import question, reported
 
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.native.row_set import RowSet
 from crownless.model_check.search.counting import count
 from crownless.model_check.search.realizing import realize
+from crownless.model_check.system.request import Check
 from crownless.proofs.induction.theorem import theorem
 from crownless.proofs.language.z3_query import AT_ITS_LIMIT, reason_for_giving_up
 from crownless.runtime import ending

@@ -17,12 +17,12 @@ from crownless.impl.variant import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check
 from crownless.model_check.search.engines import NATIVE_CHANNELS
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.monitors import DeliveryMonitor, FifoAndCausal, History, Monitor
 from crownless.model_check.system.open_points import OpenPoints
+from crownless.model_check.system.request import Check
 from crownless.model_check.system.system import System
 from crownless.runtime.ending import Limits
 from crownless.spec import notation

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import crownless as cr
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.search.fairness import OPTIONAL, Component, Edge, FairGraph, round_trip
+from crownless.model_check.system.request import Check
 from crownless.runtime.ending import Limits
 
 # -- graphs ------------------------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import pytest
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.workloads import Free
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check, NotApplicable
 from crownless.model_check.search.reachable import HistoryVariable, reachable, shortest_path, shortest_run_to
 from crownless.model_check.system.properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, Property
+from crownless.model_check.system.request import Check, NotApplicable
 from crownless.model_check.system.system import LocalStep, System
 from crownless.runtime.errors import BadInput
 from crownless.spec import notation

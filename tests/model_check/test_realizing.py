@@ -18,8 +18,8 @@ from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.variant import variant
 from crownless.impl.workloads import Free
-from crownless.model_check.check.request import Check
 from crownless.model_check.search.realizing import Realization, lines_in_notation, realize
+from crownless.model_check.system.request import Check
 from crownless.runtime.ending import Stopped
 from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import ORDERS, decide

@@ -9,8 +9,8 @@ import pytest
 from crownless.command_line.verbs.check_overview import where
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.check.suite import own_checks, rows
+from crownless.model_check.system.request import Check
 
 
 class Row(NamedTuple):

@@ -20,11 +20,11 @@ from command_line_runner import Crownless
 from native_engine_setup import question, reported
 
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check, ResolvedCheck, load_program
 from crownless.model_check.check.suite import rows
 from crownless.model_check.native.checkpoints import CHECKPOINT, FORMAT, Checkpoint, checkpoint_in, header_in, locked
 from crownless.model_check.native.saved_requests import check_of, request_of
 from crownless.model_check.search.engines import admitted
+from crownless.model_check.system.request import Check, ResolvedCheck, load_program
 from crownless.runtime import ending
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput

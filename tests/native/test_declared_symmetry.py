@@ -18,10 +18,10 @@ from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.variant import variant
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.native import symmetry
 from crownless.model_check.native.checkpoints import checkpoint_in
 from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.request import Check
 from crownless.runtime.ending import Limits
 
 NAMED = pytest.mark.parametrize("name", ASYMMETRIC)

@@ -18,11 +18,11 @@ from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.variant import variant
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck, load_program
 from crownless.model_check.native import compiled, expansion, kernels
 from crownless.model_check.search.engines import LONG_TO_COMPILE, Engine, admitted, compiling, cpus, engine_for
 from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.properties import default_orders
+from crownless.model_check.system.request import Check, NotApplicable, ResolvedCheck, load_program
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 

@@ -15,15 +15,15 @@ from in_order import bound
 from native_engine_setup import Question, question, reported
 from planted import ProgramCatch, Setup
 
+from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
-from crownless.impl.protocols.free_message import FreeMessage
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
 from crownless.impl.variant import variant
-from crownless.model_check.check.request import load_program
 from crownless.model_check.native import search
 from crownless.model_check.search.engines import NATIVE_CHANNELS
+from crownless.model_check.system.request import load_program
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 from crownless.spec import library, notation

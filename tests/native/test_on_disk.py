@@ -18,12 +18,12 @@ from native_engine_setup import REDUCED, Question, question, reported, small_rou
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.on_disk import search as on_disk
 from crownless.model_check.on_disk import tasks
 from crownless.model_check.on_disk.search import SearchOnDisk
 from crownless.model_check.search.engines import engine_for
+from crownless.model_check.system.request import Check, load_program
 from crownless.runtime import ending
 from crownless.runtime.ending import Limits
 from crownless.spec import notation

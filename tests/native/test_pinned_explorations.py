@@ -16,8 +16,8 @@ from second_derivations import TEXTS, Moves, search
 
 from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.request import Check
 
 
 def explored(pin: Pin) -> Exploration:

@@ -12,8 +12,8 @@ from random_machines import random_machine
 
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.search.engines import NATIVE_CHANNELS
+from crownless.model_check.system.request import Check
 
 MACHINES = 2_000
 BATCH = 100

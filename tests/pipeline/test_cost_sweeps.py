@@ -30,7 +30,7 @@ from crownless.research.costs.figures import (
 from crownless.research.costs.latencies import ROUND_TRIP, output_wait
 from crownless.research.costs.simulation import Measured, simulate
 from crownless.research.costs.sweeping import COSTS, sweep
-from crownless.research.sweeps import read_table
+from crownless.research.costs.sweeps import read_table
 from crownless.runtime.ending import Stopped
 from crownless.runtime.errors import BadInput
 

@@ -22,11 +22,11 @@ from native_engine_setup import REDUCED, Question, question, reported
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.native.checkpoints import checkpoint_in, header_in
 from crownless.model_check.on_disk import tasks
 from crownless.model_check.search.engines import NATIVE_CHANNELS, engine_for
 from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.request import Check, load_program
 from crownless.pipeline import exploration
 from crownless.pipeline.exploration import OnSpark
 from crownless.runtime.ending import Limits
@@ -141,7 +141,7 @@ DRIVER = """
 import os, signal, sys
 from pathlib import Path
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
+from crownless.model_check.system.request import Check
 from crownless.pipeline import exploration
 from crownless.pipeline.session import session
 

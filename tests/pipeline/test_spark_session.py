@@ -13,8 +13,8 @@ import psutil
 import pytest
 from cost_experiments import small
 
-from crownless.research import sweeps
 from crownless.research.costs import sweeping as costs
+from crownless.research.costs import sweeps
 
 if TYPE_CHECKING:
     import pytest

@@ -12,7 +12,7 @@ from command_line_runner import Crownless
 import crownless
 from crownless.command_line import crownless as command
 from crownless.impl.protocol_validation import check_class
-from crownless.model_check.check.request import Check
+from crownless.model_check.system.request import Check
 from crownless.model_check.system.system import System
 
 #: The most functions that are called, constructors included, and their files.

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from crownless.proofs.induction.proving import PROOFS, prove
 from crownless.proofs.induction.queue_abstraction import Fixed, StageEvent
 from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.induction.step_refinement import step_claims
 from crownless.proofs.induction.theorem import theorem
 from crownless.proofs.protocols.buffer import BUFFER, Buffers
+from crownless.proofs.proving import PROOFS, prove
 
 OF_PASTS = ": the causal past is that of the applications' events"
 

@@ -18,9 +18,10 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import protocol_named
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
+from crownless.model_check.system.request import Check
 from crownless.proofs.induction.proved_properties import WAITS
 from crownless.research.commands.knobs_page import page_of
+from crownless.research.costs.sweeps import Where
 from crownless.research.knobs import drawing
 from crownless.research.knobs.combinations import Combination, class_with_knobs, combinations, knobs_of, size
 from crownless.research.knobs.deciding import growing
@@ -30,7 +31,6 @@ from crownless.research.knobs.knobs_of_rst import RstByKnobs
 from crownless.research.knobs.same_behavior import behavior_of
 from crownless.research.knobs.same_functions import functions_of
 from crownless.research.knobs.sweeping import knob_map
-from crownless.research.sweeps import Where
 
 ROOT = Path(__file__).parents[2]
 OWN = f"{Path(__file__).parents[1] / 'helpers' / 'fifo_by_knobs.py'}:FifoByKnobs"

@@ -15,12 +15,12 @@ from crownless.impl.protocols.rst import Rst, State
 from crownless.proofs.induction.any_run import ACCEPTED
 from crownless.proofs.induction.causal_order import CausalOrder
 from crownless.proofs.induction.proved_properties import WAITS
-from crownless.proofs.induction.proving import PROOFS, prove
 from crownless.proofs.induction.second_solver import as_smt_lib, recheck_with_cvc5
 from crownless.proofs.induction.theorem import Claim, theorem, vacuous, without_each
 from crownless.proofs.language.arrays import eliminate_lambdas
 from crownless.proofs.language.terms import Terms
 from crownless.proofs.protocols.rst import RST
+from crownless.proofs.proving import PROOFS, prove
 from crownless.research.theorems.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims
 from crownless.runtime.errors import BadInput
 

@@ -16,12 +16,12 @@ from planted import USUAL, Fault
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.registry import PROTOCOLS
-from crownless.proofs.induction import proving
+from crownless.proofs import proving
 from crownless.proofs.induction.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.induction.causal_order import CausalOrder
 from crownless.proofs.induction.proved_properties import SHOWN
-from crownless.proofs.induction.proving import PROOFS, ProofReport, necessary_hypotheses, prove
 from crownless.proofs.induction.theorem import ATTEMPTS, EFFORT, Verdict, theorem
+from crownless.proofs.proving import PROOFS, ProofReport, necessary_hypotheses, prove
 
 #: Broken so that a step does not come to an end.
 NEVER_END = {ClearsTheRow}

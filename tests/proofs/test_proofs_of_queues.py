@@ -29,9 +29,8 @@ from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
+from crownless.model_check.system.request import Check
 from crownless.proofs.induction.proved_properties import WAITS
-from crownless.proofs.induction.proving import PROOFS, ProofReport, prove
 from crownless.proofs.induction.queue_abstraction import Abstraction, Part, StageEvent
 from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.induction.step_refinement import step_claims
@@ -40,6 +39,7 @@ from crownless.proofs.language.symbolic_queues import UnsupportedStep
 from crownless.proofs.protocols.buffer import BUFFER, Buffers
 from crownless.proofs.protocols.extra_messages_steps import same_steps
 from crownless.proofs.protocols.murty_garg import MURTY_GARG, Priorities
+from crownless.proofs.proving import PROOFS, ProofReport, prove
 from crownless.runtime.errors import BadInput
 from crownless.spec import notation
 from crownless.spec.computation import Message

@@ -20,13 +20,13 @@ from crownless.impl.protocols.buffer import State as BufferState
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.protocols.rst import Rst
 from crownless.proofs.induction.proved_properties import SHOWN
-from crownless.proofs.induction.proving import proof_of, prove
 from crownless.proofs.induction.step_refinement import step_claims
 from crownless.proofs.induction.theorem import theorem
 from crownless.proofs.language.refusals import Refused
 from crownless.proofs.language.symbolic_queues import UnsupportedStep
 from crownless.proofs.protocols.buffer import BUFFER
 from crownless.proofs.protocols.extra_messages_steps import same_steps
+from crownless.proofs.proving import proof_of, prove
 
 FEW = 200_000
 

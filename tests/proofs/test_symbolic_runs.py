@@ -21,8 +21,8 @@ from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.ses import Ses
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check, ResolvedCheck, load_program
 from crownless.model_check.search.engines import admitted
+from crownless.model_check.system.request import Check, ResolvedCheck, load_program
 from crownless.proofs.programs.every_interleaving import CHANNELS, ORDERS, ProgramVerdict, judge
 from crownless.proofs.programs.symbolic_entries import Branches, Number, SymbolicEntries, Truth
 from crownless.proofs.programs.symbolic_run import protocols_on_terms, why_not_symbolic

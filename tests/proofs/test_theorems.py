@@ -15,7 +15,6 @@ from crownless.impl.protocols.murty_garg import MurtyGarg, State
 from crownless.impl.variant import variant
 from crownless.proofs.induction.theorem import Claim, theorem, without_each
 from crownless.research.claims import bundled, delays, thresholds
-from crownless.research.claims.evidence import fact
 from crownless.research.claims.gathering import figure
 from crownless.research.claims.ledger import CLAIMS, recompute
 from crownless.research.claims.splits import Split, split_by_names
@@ -31,6 +30,7 @@ from crownless.research.theorems import (
 from crownless.research.theorems import smallest_synchronous as search
 from crownless.research.theorems.bounded import Bounded, BoundedSearchGaveUp
 from crownless.research.theorems.computation import NEVER, AnyComputation
+from crownless.research.theorems.evidence import fact
 from crownless.research.theorems.smallest_clearing import Clearings
 from crownless.research.variants.for_murty_garg import AcknowledgesAtOnce
 from crownless.spec.computation import Computation, Event, Message

@@ -13,9 +13,9 @@ from test_proofs_of_queues import FAULTY, QUEUES, Idle
 import crownless as cr
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.induction import replay
-from crownless.proofs.induction.proving import STEPS, proof_of, prove
 from crownless.proofs.language.refusals import Refused
 from crownless.proofs.protocols.buffer import BUFFER
+from crownless.proofs.proving import STEPS, proof_of, prove
 from crownless.research.knobs.combinations import class_with_knobs, combination_named, combinations
 from crownless.research.knobs.deciding import NOT_REFINED, proved
 

@@ -20,10 +20,10 @@ from crownless.command_line.verbs.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.workloads import Free
-from crownless.model_check.check.request import Check
 from crownless.model_check.search.explorer import explore
-from crownless.proofs.induction.proving import prove
+from crownless.model_check.system.request import Check
 from crownless.proofs.language.refusals import Refused
+from crownless.proofs.proving import prove
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 

@@ -14,7 +14,7 @@ from crownless.impl.protocols.rst import Rst, State
 from crownless.impl.registry import PROTOCOLS
 from crownless.proofs.induction.causal_order import CausalOrder
 from crownless.proofs.induction.proved_properties import OF_CAUSAL_ORDER, SHOWN, WAITS
-from crownless.proofs.induction.proving import PROOFS
+from crownless.proofs.proving import PROOFS
 from crownless.research.costs.experiment import Experiment
 from crownless.research.costs.simulation import simulate
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from browser import opened
 
 import crownless as cr
-from crownless.model_check.check.request import Check
 from crownless.model_check.runs.runs import Run
+from crownless.model_check.system.request import Check
 from crownless.run_explorer.page import explorer_page
 from crownless.run_explorer.state_space import StateSpace
 from crownless.run_explorer.subjects import of_check

@@ -18,7 +18,7 @@ from command_line_runner import Crownless
 from explorer_pages import CAUSAL, broken_by, effect
 
 import crownless as cr
-from crownless.model_check.check.request import Check
+from crownless.model_check.system.request import Check
 from crownless.run_explorer.server import ExplorerServer
 from crownless.run_explorer.subjects import of_check
 

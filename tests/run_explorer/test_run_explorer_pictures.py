@@ -15,9 +15,9 @@ from svg_reading import Seen
 import crownless as cr
 from crownless.drawing.emphasis import emphasis_of
 from crownless.drawing.svg import in_svg
-from crownless.model_check.check.request import Check
 from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.model_check.runs.runs import run_of
+from crownless.model_check.system.request import Check
 from crownless.run_explorer.state_space import StateSpace
 from crownless.run_explorer.subjects import choices_of
 from crownless.spec import notation

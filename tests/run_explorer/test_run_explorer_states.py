@@ -13,11 +13,11 @@ from explorer_pages import CAUSAL, broken_by, effect, space_of, violation
 import crownless as cr
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check.request import Check
 from crownless.model_check.runs.runs import Run, ShownAction, ShownPacket
 from crownless.model_check.runs.saved_runs import SavedAction
 from crownless.model_check.system.local_variables import variables_of
 from crownless.model_check.system.named_numbers import comparisons
+from crownless.model_check.system.request import Check
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.conforming import conform
 from crownless.oracle.conformance.in_process import InProcess

@@ -15,7 +15,7 @@ from explorer_pages import choose, explored, page_of, space_of
 import crownless as cr
 from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
+from crownless.model_check.system.request import Check
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.in_process import InProcess
 from crownless.oracle.logs.reader import subjects

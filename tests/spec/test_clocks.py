@@ -8,7 +8,7 @@ import pytest
 from replay import violations
 
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
+from crownless.model_check.system.request import Check
 from crownless.runtime.errors import BadInput
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, readings, stale_messages

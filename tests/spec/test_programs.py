@@ -11,7 +11,7 @@ import pytest
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.system.request import Check, load_program
 from crownless.runtime.errors import BadInput
 from crownless.spec import library
 

@@ -14,7 +14,7 @@ from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.workloads import Program
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
+from crownless.model_check.system.request import Check
 from crownless.spec import library, notation
 
 #: What the three do, whatever the order in which Carol gets her messages.

@@ -19,8 +19,8 @@ from crownless.impl.protocols.ses_rollback import Failure, SesRollback, depends
 from crownless.impl.variant import variant
 from crownless.impl.workloads import Program
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.system.properties import NEVER_BLOCKS, properties_of
+from crownless.model_check.system.request import Check
 from crownless.research.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.spec import library, notation
 

@@ -2,13 +2,13 @@
 
 import click
 
-from crownless.command_line.file_options import InputFile
-from crownless.oracle.classification import NamedComputation
+from crownless.oracle.log_orders.classification import NamedComputation
 from crownless.oracle.logs.formats import FORMATS, Format, LogOptions, read_mapping
 from crownless.oracle.logs.reader import subjects
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name
 
+from .file_options import InputFile
 from .options import grouped
 
 #: At most this many runs are named if one must be chosen.

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import Setting
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check.request import load_program
+from crownless.model_check.system.request import load_program
 from crownless.runtime import research_parts
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput

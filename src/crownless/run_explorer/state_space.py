@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl.protocol import Packet
-from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.search.explorer import live_properties_broken
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.system.local_variables import variables_of
 from crownless.model_check.system.named_numbers import comparisons
 from crownless.model_check.system.properties import DELIVERS_ALL, NEVER_BLOCKS, default_orders, not_promised
+from crownless.model_check.system.request import ResolvedCheck
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.oracle.conformance.node_machine import pending_in
 from crownless.runtime.ending import Limits, look, stoppable

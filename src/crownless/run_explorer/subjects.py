@@ -6,20 +6,20 @@ from typing import NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check.request import Check
 from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.model_check.runs.runs import Run, ShownAction, run_of
 from crownless.model_check.runs.saved_runs import SAVED_RUNS_HINT, SavedCheck
 from crownless.model_check.runs.stepwise import Follower
 from crownless.model_check.search.following import cannot_happen, followed
 from crownless.model_check.system.properties import AT_ONE_RECEIVER
+from crownless.model_check.system.request import Check
 from crownless.model_check.system.system import LocalStep
-from crownless.oracle.classification import NamedComputation, as_logged
 from crownless.oracle.conformance.answers import Answers
 from crownless.oracle.conformance.conformance_request import DELIVERY, Request
 from crownless.oracle.conformance.node import Implementation
 from crownless.oracle.conformance.node_machine import check_of_nodes
 from crownless.oracle.conformance.schedules import Schedule
+from crownless.oracle.log_orders.classification import NamedComputation, as_logged
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 from crownless.spec import notation

@@ -1,6 +1,6 @@
 """Support for test suites of implementations: Hypothesis strategies, state machines, and a pytest plugin.
 
-    from crownless.testing import stateful
+    from . import stateful
 
     TestMyNode = stateful(MyNode, order="causal", channel="unordered").TestCase
 

@@ -14,7 +14,7 @@ ANSWERS = {
     ("crownless.model_check.check.check_result", "CheckResult"),
     ("crownless.oracle.conformance.conformance_result", "Conformance"),
     ("crownless.oracle.conformance.replays", "Replay"),
-    ("crownless.oracle.classification", "Classification"),
+    ("crownless.oracle.log_orders.classification", "Classification"),
     ("crownless.spec.orders", "Verdict"),
 }
 

@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Workload
-from crownless.model_check.check.request import Check
 from crownless.model_check.runs.runs import Run, run_of
+from crownless.model_check.system.request import Check
 from crownless.model_check.system.system import LocalStep
 from crownless.spec import notation
 from crownless.spec.computation import Computation, Event, Message

@@ -19,11 +19,11 @@ from crownless.command_line.reports import Reports, with_reports
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
 from crownless.model_check.check.suite import SuiteRow, as_expected, own_checks
 from crownless.model_check.check.suite import rows as suite_rows
 from crownless.model_check.search.engines import COMPILES, MAX_WORKERS, RemoteEngine, admitted, compiling
 from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.request import Check, NotApplicable, ResolvedCheck
 from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import memory_in_use

@@ -9,9 +9,9 @@ from crownless.command_line.output import STYLES, Progress, print_line
 from crownless.command_line.tables import StreamedRows
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import ResolvedCheck, rendered_setting
 from crownless.model_check.check.suite import SuiteRow, as_expected
 from crownless.model_check.system.properties import COMPLETES
+from crownless.model_check.system.request import ResolvedCheck, rendered_setting
 from crownless.runtime.printable import listed, printable_name, some
 
 #: Widths for values not known in advance: "violates" with the longest property name, millions of states, and seconds.

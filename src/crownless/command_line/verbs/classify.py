@@ -15,8 +15,8 @@ from crownless.command_line.file_options import InputFile, OutputFolder, output_
 from crownless.command_line.log_options import with_log_options
 from crownless.command_line.options import Verb, with_limits, with_output
 from crownless.command_line.output import print_json, print_line, status
-from crownless.oracle import classification as oracle
-from crownless.oracle.classification import Classifications, ClassifiedRuns
+from crownless.oracle.log_orders import classification as oracle
+from crownless.oracle.log_orders.classification import Classifications, ClassifiedRuns
 from crownless.oracle.log_orders.classify_file import How, LogRequest, classify_file
 from crownless.oracle.logs.formats import BY_LINE, LogOptions, Progress
 from crownless.oracle.logs.skipped import Quarantine

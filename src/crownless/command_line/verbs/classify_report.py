@@ -10,9 +10,9 @@ from rich.text import Text
 from crownless.command_line.output import STYLES, print_drawing, print_line, speaks_unicode
 from crownless.command_line.tables import Rows
 from crownless.drawing.text import draw
-from crownless.oracle import classification as oracle
-from crownless.oracle.classification import Classifications, ClassifiedRuns
-from crownless.oracle.log_orders.complete import PROPERTIES, Delivery
+from crownless.oracle.log_orders import classification as oracle
+from crownless.oracle.log_orders.classification import Classifications, ClassifiedRuns
+from crownless.oracle.logs.complete import PROPERTIES, Delivery
 from crownless.oracle.logs.formats import Progress
 from crownless.oracle.logs.reasons import DeliveredTwice
 from crownless.oracle.logs.skipped import Quarantine

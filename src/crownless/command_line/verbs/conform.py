@@ -16,8 +16,8 @@ from crownless.command_line.options import CHANNEL_NAMES, KINDS_OF_SENDS, limits
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.reports import Reports, with_reports
-from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.oracle.conformance.bodies import to_ignore
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.conformance_result import Conformance

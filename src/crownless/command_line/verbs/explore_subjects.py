@@ -10,8 +10,8 @@ from crownless.command_line.log_options import chosen_runs
 from crownless.command_line.options import within
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS, is_in_brackets
-from crownless.model_check.check.request import MAX_MESSAGES, MAX_PROCESSES, Check
 from crownless.model_check.runs.saved_runs import SavedCheck
+from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES, Check
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.in_process import sends_of
 from crownless.oracle.conformance.schedules import read_schedule

@@ -20,8 +20,8 @@ from crownless.impl.own_protocols import is_own
 from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.protocol_validation import check_class
 from crownless.impl.registry import PROTOCOLS, protocol_named
-from crownless.model_check.check.request import default_of
 from crownless.model_check.system.properties import DELIVERS_ONCE, default_orders, properties_of
+from crownless.model_check.system.request import default_of
 from crownless.runtime import research_parts
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.spec import library, notation

@@ -12,9 +12,10 @@ from crownless.command_line.options import Verb, complete_protocol, with_limits,
 from crownless.command_line.output import STYLES, print_json, print_line, print_run, status
 from crownless.command_line.tables import Rows
 from crownless.impl.registry import protocol_named
-from crownless.model_check.check.request import Check, ResolvedCheck, load_program
 from crownless.model_check.search.engines import admitted
-from crownless.proofs.induction import proving, second_solver
+from crownless.model_check.system.request import Check, ResolvedCheck, load_program
+from crownless.proofs import proving
+from crownless.proofs.induction import second_solver
 from crownless.proofs.induction.causal_order import CODE
 from crownless.proofs.induction.proved_properties import SHOWN, in_words
 from crownless.proofs.induction.replay import Search

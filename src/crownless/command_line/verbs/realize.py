@@ -11,10 +11,10 @@ from crownless.command_line.options import Verb, complete_protocol, with_limits,
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
 from crownless.command_line.tables import Rows
 from crownless.drawing.text import draw
-from crownless.model_check.check.request import Check
 from crownless.model_check.search import realizing
 from crownless.model_check.search.generating import possible
 from crownless.model_check.search.realizing import Realization, because, lines_in_notation
+from crownless.model_check.system.request import Check
 from crownless.runtime.ending import Limits
 from crownless.runtime.printable import listed, some
 from crownless.spec.computation import Computation

@@ -16,7 +16,7 @@ from crownless.drawing.text import in_text
 from crownless.model_check.runs.run_diagrams import variables_after
 from crownless.model_check.runs.runs import Run, shown_once
 from crownless.model_check.runs.saved_runs import SavedCheck
-from crownless.oracle import classification as oracle
+from crownless.oracle.log_orders import classification as oracle
 from crownless.oracle.logs.formats import LogOptions
 from crownless.runtime import research_parts
 from crownless.runtime.errors import BadInput

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE
-from crownless.oracle.event_logs import lines_of_processes, rows_and_gaps
-from crownless.oracle.logs import reasons
-from crownless.oracle.logs.converted import NOT_COMPLETE, ConvertedLog
-from crownless.oracle.logs.rows import Row, all_conflicts, by_run, refuse
 from crownless.runtime.ending import looked_at
 from crownless.runtime.errors import BadInput
+
+from . import reasons
+from .converted import NOT_COMPLETE, ConvertedLog
+from .event_logs import lines_of_processes, rows_and_gaps
+from .rows import Row, all_conflicts, by_run, refuse
 
 #: The properties that are decided for a run of a complete log.
 PROPERTIES = (DELIVERS_ONCE.name, DELIVERS_ALL.name)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from crownless.drawing.diagram import Diagram
 from crownless.drawing.emphasis import diagram_of
-from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, weakened
 from crownless.oracle.logs.lost_events import Hole, first_hole
+from crownless.oracle.logs.uncertain import CERTAIN, Uncertain, weakened
 from crownless.runtime.ending import look
 from crownless.runtime.errors import no_such_name
 from crownless.runtime.printable import in_brackets, printable, printable_name, some
@@ -28,8 +28,9 @@ from crownless.spec.drawn import Drawn
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, earned, strongest_of
 
 if TYPE_CHECKING:
-    from crownless.oracle.log_orders.complete import Delivery
-    from crownless.oracle.log_orders.context import Context
+    from crownless.oracle.logs.complete import Delivery
+
+    from .context import Context
 
 #: n-n compares all pairs of messages, round after round; above this number other orders decide it, or it stays unknown.
 N_N_UP_TO = 1_000

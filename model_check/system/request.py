@@ -10,9 +10,17 @@ from crownless.impl.protocol import COPIES, Parameter, ProtocolMachine, Setting,
 from crownless.impl.protocol_validation import WrongMachine, check_class, machine_errors
 from crownless.impl.registry import PROTOCOLS, is_bundled, name_of, protocol_named, qualified_name_of
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.system.clocks import Clocks
-from crownless.model_check.system.monitors import Monitor
-from crownless.model_check.system.properties import (
+from crownless.runtime.errors import BadInput, unknown_name
+from crownless.runtime.printable import in_brackets, printable_name, shown
+from crownless.spec import library, notation
+from crownless.spec.clocks import Clock, clock_named
+from crownless.spec.enumeration import Sends, known_sends
+from crownless.spec.notation import Script
+from crownless.spec.orders import order_named, refuse_total_of_unicasts
+
+from .clocks import Clocks
+from .monitors import Monitor
+from .properties import (
     AT_ONE_RECEIVER,
     LIVE,
     SOMETIMES,
@@ -22,14 +30,7 @@ from crownless.model_check.system.properties import (
     not_promised,
     properties_of,
 )
-from crownless.model_check.system.system import System
-from crownless.runtime.errors import BadInput, unknown_name
-from crownless.runtime.printable import in_brackets, printable_name, shown
-from crownless.spec import library, notation
-from crownless.spec.clocks import Clock, clock_named
-from crownless.spec.enumeration import Sends, known_sends
-from crownless.spec.notation import Script
-from crownless.spec.orders import order_named, refuse_total_of_unicasts
+from .system import System
 
 #: Beyond these no search ends; larger values are taken for slips.
 MAX_PROCESSES = 16

@@ -11,6 +11,13 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocol_validation import check_class, machine_errors
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.registry import qualified_name_of
+from crownless.proofs.induction.causal_order import CausalOrder
+from crownless.proofs.induction.proved_properties import SHOWN, assumptions_used, in_words
+from crownless.proofs.induction.queues import QueueProof
+from crownless.proofs.induction.replay import REFUTES, Refutation, Search, search
+from crownless.proofs.induction.second_solver import recheck_with_cvc5
+from crownless.proofs.induction.step_refinement import Compared, step_claims
+from crownless.proofs.induction.theorem import ATTEMPTS, EFFORT, Claim, Outcome, Verdict, theorem, without_each
 from crownless.proofs.language.symbolic_queues import UnsupportedStep
 from crownless.proofs.protocols.buffer import BUFFER
 from crownless.proofs.protocols.cbcast import CBCAST
@@ -23,14 +30,6 @@ from crownless.proofs.protocols.ses_multicast import SES_MULTICAST
 from crownless.runtime.ending import Stopped, stop_reason
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import in_brackets, printable, some
-
-from .causal_order import CausalOrder
-from .proved_properties import SHOWN, assumptions_used, in_words
-from .queues import QueueProof
-from .replay import REFUTES, Refutation, Search, search
-from .second_solver import recheck_with_cvc5
-from .step_refinement import Compared, step_claims
-from .theorem import ATTEMPTS, EFFORT, Claim, Outcome, Verdict, theorem, without_each
 
 Proof = CausalOrder | QueueProof
 

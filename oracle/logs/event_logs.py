@@ -30,12 +30,13 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from crownless.oracle.logs.lost_events import Hole, gap, missing_send, quarantined_rows
-from crownless.oracle.logs.reasons import Reason, reason_of
-from crownless.oracle.logs.rows import Row, by_run, conflicts, refuse, row_of, rows_of_lines
 from crownless.runtime.ending import looked_at
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Cyclic, Event, Message
+
+from .lost_events import Hole, gap, missing_send, quarantined_rows
+from .reasons import Reason, reason_of
+from .rows import Row, by_run, conflicts, refuse, row_of, rows_of_lines
 
 NOTHING: Mapping[str, Collection[str | None]] = MappingProxyType({})
 
