@@ -101,8 +101,6 @@ class Computation(Drawn):
         return str(drawing().in_text(self))
 
     def __repr__(self) -> str:
-        from .notation import text_of
-
         return in_brackets(" | ".join(text_of(self).split("\n")))
 
     def to_networkx(self) -> Graph:
@@ -406,3 +404,17 @@ def consistent_cuts(c: Computation) -> Iterator[int]:
                 if larger not in seen:
                     seen.add(larger)
                     stack.append(larger)
+
+
+def text_of(c: Computation) -> str:
+    """The computation as text, with its names unchanged, including names that the notation cannot express."""
+
+    def say(event: Event) -> str:
+        if event.message is None:
+            return "..."
+        message = c.messages[event.message]
+        receivers = ", ".join(c.processes[q] for q in message.receivers)
+        return f"send {message.name} to {receivers}" if event.kind == "send" else f"receive {message.name}"
+
+    lines = (f"{process}: {'; '.join(map(say, events))}" for process, events in zip(c.processes, c.lines, strict=True))
+    return "\n".join(lines).replace("...; ", "... ")

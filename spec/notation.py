@@ -32,7 +32,7 @@ from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import in_brackets, shown
 from crownless.runtime.reading import read_text
 
-from .computation import Computation, Event, Message
+from .computation import Computation, Event, Message, text_of
 
 KEYWORDS = ("send", "to", "receive", "from")
 _NAME = re.compile(r"\w(?:[\w-]|\.(?=\w))*")  # a dot only between two others: `x...` is `x`, then `...`
@@ -196,20 +196,6 @@ def of_computation(c: Computation) -> Script:
             hint = f"a name is letters, digits, '_', '-' and '.', and none of {', '.join(KEYWORDS)}"
             raise BadInput(f"the notation cannot write the name {name!r}", hint=hint)
     return parse(text_of(c))
-
-
-def text_of(c: Computation) -> str:
-    """The computation as text, with its names unchanged, including names that the notation cannot express."""
-
-    def say(event: Event) -> str:
-        if event.message is None:
-            return "..."
-        message = c.messages[event.message]
-        receivers = ", ".join(c.processes[q] for q in message.receivers)
-        return f"send {message.name} to {receivers}" if event.kind == "send" else f"receive {message.name}"
-
-    lines = (f"{process}: {'; '.join(map(say, events))}" for process, events in zip(c.processes, c.lines, strict=True))
-    return "\n".join(lines).replace("...; ", "... ")
 
 
 def _is_name(text: str) -> bool:

@@ -1,9 +1,9 @@
 """The result of a check: a verdict for each property, a run for each violation, counts, and their scope."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from crownless.drawing.diagram import Diagram
 from crownless.impl.protocol import ProtocolMachine, is_arrival
@@ -30,8 +30,6 @@ from crownless.runtime.errors import NoSuchName, Undecided, no_such_name
 from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.dataframes import DataFrame, StateGraph, data_frame
 from crownless.spec.drawn import Drawn
-
-from .exports import Suite
 
 Outcome = Literal["holds", "violated", "unknown"]
 
@@ -90,6 +88,16 @@ class PropertyResult(Drawn):
             **({} if self.run is None else self.run.loop_json()),
             "note": self.note,
         }
+
+
+class Suite(NamedTuple):
+    """The verdicts on one subject: a protocol, by its name or as `file.py:Class`, or an implementation."""
+
+    subject: str
+    lines: Sequence[PropertyResult]
+    seconds: float
+    #: The scope of the verdicts, in words.
+    scope: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,26 +3,15 @@
 import re
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree
 
 from crownless.model_check.runs.runs import Run
 from crownless.runtime.printable import printable, printable_lines
 
-if TYPE_CHECKING:
-    from .check_result import PropertyResult
+from .check_result import Suite
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-
-
-class Suite(NamedTuple):
-    """The verdicts on one subject: a protocol, by its name or as `file.py:Class`, or an implementation."""
-
-    subject: str
-    lines: "Sequence[PropertyResult]"
-    seconds: float
-    #: The scope of the verdicts, in words.
-    scope: str = ""
 
 
 def junit(suites: Sequence[Suite]) -> str:

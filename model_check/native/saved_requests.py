@@ -5,12 +5,12 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-import crownless
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.system.request import Check, ResolvedCheck
@@ -87,14 +87,14 @@ def code_digest(machine: type[ProtocolMachine]) -> str:
     """A digest of the code that a search runs: specification, protocols, monitors, engines, kernels; and the machine's
     own files, if these are elsewhere.
     """
-    package = Path(crownless.__path__[0])
+    package = Path(str(files("crownless")))
     folders = ("spec", "impl", "model_check")
-    files = [file for folder in folders for file in sorted((package / folder).resolve().rglob("*.py"))]
+    code = [file for folder in folders for file in sorted((package / folder).resolve().rglob("*.py"))]
     for kind in machine.__mro__:
         file = getattr(sys.modules[kind.__module__], "__file__", None)
         if file is not None and not kind.__module__.startswith("crownless."):
-            files.append(Path(file))
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+            code.append(Path(file))
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in code)).hexdigest()
 
 
 def differences(then: dict[str, Any], now: dict[str, Any]) -> Iterable[str]:

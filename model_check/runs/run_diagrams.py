@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from crownless.drawing.diagram import Diagram, Emphasis, Variable, Wait
 from crownless.drawing.emphasis import emphasis_of
@@ -14,22 +13,20 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.orders import WITH_TOTAL, Verdict, decide
 
+from .actions import ActionsOfRun, ShownAction, ShownPacket
 from .packets import ARRIVES
-
-if TYPE_CHECKING:
-    from .runs import Run, ShownAction, ShownPacket
 
 #: Faults of the channel: no process acts.
 FAULTS = ("lose", "duplicate")
 
 
-def diagram_of_run(run: Run, title: str = "", breaks: str | None = None) -> Diagram:
+def diagram_of_run(run: ActionsOfRun, title: str = "", breaks: str | None = None) -> Diagram:
     """The diagram of a run, with emphasis on the violation of the property of that name."""
     picture = _Picture(run)
     return picture.diagram(title, None if breaks is None else _emphasis(run, breaks, picture))
 
 
-def computation_of_run(run: Run, *, first_deliveries: bool = False) -> Computation | None:
+def computation_of_run(run: ActionsOfRun, *, first_deliveries: bool = False) -> Computation | None:
     """The computation that the application sees in a run; None if it is invalid, as when a message is delivered twice.
     `first_deliveries`: with only the first delivery of each message at a process.
     """
@@ -55,7 +52,7 @@ def computation_of_run(run: Run, *, first_deliveries: bool = False) -> Computati
         return None
 
 
-def violation_of(run: Run, order: str) -> Verdict | None:
+def violation_of(run: ActionsOfRun, order: str) -> Verdict | None:
     """The verdict on the computation that the application sees in a run that violates the order; None if it keeps it,
     as far as it is a computation. A message in flight may be received later, unless only its loss violates the order.
     """
@@ -64,12 +61,12 @@ def violation_of(run: Run, order: str) -> Verdict | None:
     return next((verdict for verdict in verdicts if verdict.shows_violation), None)
 
 
-def _events(run: Run) -> list[tuple[str, str, str]]:
+def _events(run: ActionsOfRun) -> list[tuple[str, str, str]]:
     """The application's events: process, kind, message."""
     return [(action.process, kind, message) for action in run.actions for kind, message in action.happened]
 
 
-def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
+def _emphasis(run: ActionsOfRun, breaks: str, picture: _Picture) -> Emphasis | None:
     """The packets of the messages that violate a property."""
     if breaks in WITH_TOTAL:
         violation = violation_of(run, breaks)
@@ -101,7 +98,7 @@ def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
     return None
 
 
-def variables_after(run: Run) -> list[tuple[Variable, ...]]:
+def variables_after(run: ActionsOfRun) -> list[tuple[Variable, ...]]:
     """The local variables of its process after each action, with the changes; empty if they are unknown."""
     if not run.initial_states:
         return []
@@ -138,7 +135,7 @@ class _Arrow:
 class _Picture:
     """The packets of a run as the messages of a computation."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: ActionsOfRun) -> None:
         self.run = run
         self.number = {process: p for p, process in enumerate(run.processes)}
         self.messages: list[Message] = []

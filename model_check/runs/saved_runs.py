@@ -10,8 +10,9 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import decode_json
 from crownless.spec.enumeration import Sends
 
+from .actions import ShownAction, ShownPacket
 from .packets import ARRIVES, Flight, Link
-from .runs import Run, ShownAction, ShownPacket, in_any_round
+from .runs import Run, in_any_round
 
 SAVED_RUNS_HINT = "give what 'check --json' printed"
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from crownless.model_check.system.system import LocalStep, MonitorState, Move, State, System
 
+from .actions import ShownAction
 from .packets import PacketId, PacketTracker
-from .runs import Run, ShownAction, run_of
+from .runs import Run, run_of
 
 
 class StepwiseRun:

@@ -7,7 +7,8 @@ the violation that it was saved for.
 
 from collections.abc import Hashable
 
-from crownless.model_check.runs.runs import Run, ShownAction
+from crownless.model_check.runs.actions import ShownAction
+from crownless.model_check.runs.runs import Run
 from crownless.model_check.runs.stepwise import Follower
 from crownless.model_check.system.system import System
 from crownless.runtime.errors import BadInput

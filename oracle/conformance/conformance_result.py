@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from crownless.model_check.check.check_result import CheckResult, Outcome, PropertyResult
-from crownless.model_check.check.exports import Suite
+from crownless.model_check.check.check_result import CheckResult, Outcome, PropertyResult, Suite
 from crownless.model_check.search.realizing import Realization
 from crownless.model_check.system.exploration import FIRST_VIOLATION
 from crownless.model_check.system.properties import (

@@ -9,8 +9,9 @@ from typing import Any
 
 from crownless.drawing.diagram import Diagram
 from crownless.model_check.check.check_result import Outcome
+from crownless.model_check.runs.actions import ShownAction
 from crownless.model_check.runs.run_diagrams import computation_of_run
-from crownless.model_check.runs.runs import Run, ShownAction
+from crownless.model_check.runs.runs import Run
 from crownless.model_check.runs.stepwise import Follower
 from crownless.model_check.search.explorer import live_properties_broken
 from crownless.runtime.ending import watching

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from crownless.impl.channels import channel_named
-from crownless.model_check.runs.runs import Run, ShownAction
+from crownless.model_check.runs.actions import ShownAction
+from crownless.model_check.runs.runs import Run
 from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, SavedProperty, numbered
 from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.runtime.errors import BadInput

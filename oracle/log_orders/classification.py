@@ -9,103 +9,32 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from crownless.drawing.diagram import Diagram
 from crownless.drawing.emphasis import diagram_of
 from crownless.oracle.logs.lost_events import Hole, first_hole
+from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.oracle.logs.uncertain import CERTAIN, Uncertain, weakened
 from crownless.runtime.ending import look
 from crownless.runtime.errors import no_such_name
-from crownless.runtime.printable import in_brackets, printable, printable_name, some
+from crownless.runtime.printable import in_brackets, printable_name, some
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
 from crownless.spec.dataframes import DataFrame, data_frame
-from crownless.spec.delivery_disorder import ProcessSummary, summaries
+from crownless.spec.delivery_disorder import ProcessSummary
 from crownless.spec.drawn import Drawn
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, earned, strongest_of
 
 if TYPE_CHECKING:
-    from crownless.oracle.logs.complete import Delivery
+    from crownless.oracle.logs.delivery import Delivery
 
     from .context import Context
 
 #: n-n compares all pairs of messages, round after round; above this number other orders decide it, or it stays unknown.
 N_N_UP_TO = 1_000
-NO_INDEX = (
-    "'index' looks like a time stamp, not like the numbers 0, 1, 2, … of each process's events; to order by it, name "
-    "its column: --order-by THAT"
-)
-FROM_ONE = "indices were taken to count from 1: no event of this run has index 0"
-
-
-@dataclass(frozen=True)
-class NamedComputation(Drawn):
-    """A computation to be classified, with its file and run, its missing events, and the assumptions made."""
-
-    file: str
-    run: str | None
-    computation: Computation
-    holes: tuple[Hole, ...] = ()
-    notes: tuple[str, ...] = ()
-    uncertain: Uncertain = CERTAIN
-    #: Names of messages and receivers that may have delivered them in a hole.
-    perhaps_received: tuple[tuple[str, str], ...] = ()
-    #: For a run of a complete log, how it delivers its messages.
-    delivery: Delivery | None = None
-    #: For each event of a log its line.
-    event_lines: tuple[int, ...] = field(default=(), compare=False)
-
-    def __repr__(self) -> str:
-        where = ", ".join(part for part in (self.file, self.run) if part)
-        lacks = f", {some(len(self.holes), 'hole')}" if self.holes else ""
-        return in_brackets(f"{where or 'computation'}: {some(self.messages, 'message')}{lacks}")
-
-    def __str__(self) -> str:
-        return "\n".join([str(self.computation), *(printable(hole.text) for hole in self.holes)])
-
-    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
-        """The diagram of the computation, with the name of its run."""
-        yield diagram_of(self.computation, self.run or "", highlight)
-
-    @property
-    def processes(self) -> int:
-        return len(self.computation.processes)
-
-    @property
-    def messages(self) -> int:
-        """The number of messages sent, including those that only a hole may have delivered."""
-        return len({*(m.name for m in self.computation.messages), *(name for name, _ in self.perhaps_received)})
-
-    @property
-    def events(self) -> int:
-        return self.computation.event_count
-
-    @property
-    def unreceived(self) -> tuple[tuple[str, str], ...]:
-        """Each message and receiver that does not receive it, by name."""
-        c = self.computation
-        return tuple((c.messages[m].name, c.processes[q]) for m, q in c.unreceived)
-
-    @property
-    def unicasts(self) -> bool:
-        """True if each message has one receiver."""
-        return all(len(message.receivers) == 1 for message in self.computation.messages)
-
-    @property
-    def recorded_order(self) -> Sequence[int]:
-        """All events in the order of the log's lines, as far as happened-before allows it; without a log, in any order
-        that it allows.
-        """
-        c = self.computation
-        return c.linearization_by(self.event_lines) if self.event_lines else c.linearization
-
-    @property
-    def by_process(self) -> tuple[ProcessSummary, ...] | None:
-        """Each process, and how far its deliveries are out of order; None if the computation is too large."""
-        return summaries(self.computation)
 
 
 @dataclass(frozen=True)

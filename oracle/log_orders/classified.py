@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from crownless.oracle.logs.columns import rows_of_table
-from crownless.oracle.logs.complete import Delivery
+from crownless.oracle.logs.delivery import Delivery
 from crownless.oracle.logs.event_logs import logged_run, logged_runs, natural, rows_of
 from crownless.oracle.logs.formats import BY_ROW, LogOptions, Numbering, Progress
 from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, SEND, Numbers, Rows, Run
+from crownless.oracle.logs.named_computation import FROM_ONE, NO_INDEX
 from crownless.oracle.logs.named_rows import NamedRows, are_names, by_run
 from crownless.oracle.logs.reader import named_run
 from crownless.oracle.logs.skipped import Quarantine
@@ -26,16 +27,7 @@ from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
 from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide, earned, nothing_to_judge
 
-from .classification import (
-    FROM_ONE,
-    NO_INDEX,
-    Classification,
-    ClassifiedRuns,
-    LargeRun,
-    classify,
-    hidden,
-    not_decided,
-)
+from .classification import Classification, ClassifiedRuns, LargeRun, classify, hidden, not_decided
 from .context import Context, context
 from .disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
 from .holes import CertainColumns, certain_columns

@@ -11,6 +11,7 @@ from crownless.oracle.logs import formats
 from crownless.oracle.logs.complete import complete
 from crownless.oracle.logs.converted import ConvertedLog, with_receivers
 from crownless.oracle.logs.formats import CONVERTED, Format, LogOptions, Numbering, Progress
+from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.oracle.logs.reader import computation_in, convert, converted_runs, rows_in, runs_of
 from crownless.oracle.logs.reasons import DeliveredTwice, NotAReceiver
 from crownless.oracle.logs.rows import Row, by_run
@@ -19,7 +20,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 from crownless.spec.orders import UnreceivedPolicy
 
-from .classification import Classification, Classifications, NamedComputation
+from .classification import Classification, Classifications
 from .clocked import read_clocked
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from crownless.oracle.logs import vector_clocks
 from crownless.oracle.logs.converted import ConvertedLog
 from crownless.oracle.logs.event_logs import counts_from_one, natural
 from crownless.oracle.logs.formats import LogOptions
-from crownless.oracle.logs.rows import Row, by_run, rows_of_lines
+from crownless.oracle.logs.lines import rows_of_lines
+from crownless.oracle.logs.rows import Row, by_run
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 

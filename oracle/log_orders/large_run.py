@@ -13,16 +13,18 @@ import pyarrow as pa
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.event_logs import in_natural_order, logged_run, rows_of
 from crownless.oracle.logs.layout import INTERNAL, NONE, SEND, Events, Rows, no_events
+from crownless.oracle.logs.lines import read_row
 from crownless.oracle.logs.lost_events import Hole, first_hole, gap, missing_send
+from crownless.oracle.logs.named_computation import FROM_ONE
 from crownless.oracle.logs.named_rows import NamedRows, by_run
 from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, TwoEvents, UnusableRow
-from crownless.oracle.logs.rows import conflicts, read_row
+from crownless.oracle.logs.rows import conflicts
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import some
 from crownless.spec.orders import UnreceivedPolicy, Verdict, decide, earned
 from crownless.spec.witnesses import Overtaking
 
-from .classification import FROM_ONE, Classification, LargeRun, hidden, not_decided
+from .classification import Classification, LargeRun, hidden, not_decided
 from .monitor import COLUMN, KEPT
 from .overtaking import LINES_UP_TO
 from .streaming import FORGET_FROM, HOLD_UP_TO, Contradiction, StreamingMonitor, TakenPlace

@@ -16,8 +16,9 @@ from crownless.runtime.ending import look, looked_at
 from crownless.runtime.errors import BadInput
 
 from .formats import LogOptions
+from .lines import JOINED_BY, PARTS, row_of
 from .reasons import LargeIndex, by_another, missing_columns, reason_of
-from .rows import COLUMNS, JOINED_BY, PARTS, Row, row_of
+from .rows import COLUMNS, Row
 
 PLAIN_COLUMNS = (*COLUMNS, "text")
 #: Separates the receivers of a message to several in `peer`; no name contains it, since it is not printable.

@@ -2,18 +2,16 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from crownless.runtime.ending import looked_at
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 
+from .delivery import Delivery
 from .reasons import DeliveredTwice
 from .rows import Row
 from .uncertain import CERTAIN, Uncertain, Unordered, all_but, copies_left_out
-
-if TYPE_CHECKING:
-    from .complete import Delivery
 
 #: The most things that are named in a note.
 NAMED_UP_TO = 3
@@ -33,7 +31,7 @@ class ConvertedLog:
     #: By run, the sends without receivers whose messages are never delivered; they are internal events here.
     to_nobody: dict[str, list[Row]] = field(default_factory=dict)
     #: For a complete log, by run, how it delivers its messages.
-    deliveries: "Mapping[str, Delivery]" = field(default_factory=dict)
+    deliveries: Mapping[str, Delivery] = field(default_factory=dict)
     #: The unit of the numbers of events, if they are those of a file with the columns of a log.
     by: Literal["line", "row"] | None = None
     #: False if no column has the receivers of a send (`with_receivers`).

@@ -34,9 +34,10 @@ from crownless.runtime.ending import looked_at
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Cyclic, Event, Message
 
+from .lines import row_of, rows_of_lines
 from .lost_events import Hole, gap, missing_send, quarantined_rows
 from .reasons import Reason, reason_of
-from .rows import Row, by_run, conflicts, refuse, row_of, rows_of_lines
+from .rows import Row, by_run, conflicts, refuse
 
 NOTHING: Mapping[str, Collection[str | None]] = MappingProxyType({})
 

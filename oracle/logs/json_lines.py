@@ -17,7 +17,8 @@ from crownless.runtime.ending import look
 from .columns import our_columns, plain_table, table_of_rows
 from .formats import LogOptions
 from .layout import NONE
-from .rows import COLUMNS, rows_of_lines, text_of_lines
+from .lines import rows_of_lines, text_of_lines
+from .rows import COLUMNS
 
 #: Bytes that the loop reads at a time.
 BLOCK = 1 << 22

@@ -13,9 +13,9 @@ from crownless.runtime.errors import BadInput
 
 from .formats import BY_LINE, LogOptions
 from .layout import Numbers, on_lines
+from .lines import in_words
 from .named_rows import as_numbers
 from .reasons import ORDERING, BadField, MissingField
-from .rows import in_words
 
 #: Digits of decimals: in all, and after the point.
 _DIGITS = (38, 18)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 
-from crownless.oracle.log_orders.classification import FROM_ONE, NO_INDEX, NamedComputation
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 from crownless.spec import notation
@@ -12,7 +11,9 @@ from crownless.spec import notation
 from .converted import ConvertedLog, with_receivers
 from .event_logs import NOTHING, LoggedRun, logged_runs
 from .formats import CONVERTED, Format, LogOptions, content_of, refuse_unknown_columns
-from .rows import Row, by_run, row_of, rows_of_lines, text_of_lines
+from .lines import row_of, rows_of_lines, text_of_lines
+from .named_computation import FROM_ONE, NO_INDEX, NamedComputation
+from .rows import Row, by_run
 from .uncertain import CERTAIN
 
 

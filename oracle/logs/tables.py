@@ -23,8 +23,9 @@ from crownless.runtime.reading import as_text
 from . import formats
 from .columns import check_columns, our_columns, plain_table, rows_of_table
 from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress
+from .lines import in_words, our_fields
 from .reasons import CUT_OFF, KINDS, MAX_NAMED, BadField, OtherCells, by_another
-from .rows import Row, in_words, our_fields
+from .rows import Row
 
 #: Separates receivers in a CSV cell.
 SEVERAL = ";"

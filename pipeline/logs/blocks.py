@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from crownless.oracle.logs.columns import json_line, table_of_rows
 from crownless.oracle.logs.layout import NONE, Numbers
+from crownless.oracle.logs.lines import process_of
 from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers, compact, order_by
-from crownless.oracle.logs.rows import UNREADABLE, Row, process_of
+from crownless.oracle.logs.rows import UNREADABLE, Row
 
 from .sources import UNKNOWN_RUN
 

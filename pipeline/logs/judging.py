@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crownless.oracle.log_orders.quarantine import NO_ROW, judge_run, unknown
 from crownless.oracle.logs.columns import json_line
+from crownless.oracle.logs.lines import process_of, read_row
 from crownless.oracle.logs.lost_events import quarantined_rows
 from crownless.oracle.logs.named_rows import Named, NamedRows, are_names, by_run
-from crownless.oracle.logs.quarantine import NO_ROW, judge_run, unknown
 from crownless.oracle.logs.reasons import Copy, UnusableRow
-from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, process_of, read_row
+from crownless.oracle.logs.rows import COLUMNS, UNREADABLE
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 

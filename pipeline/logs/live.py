@@ -45,10 +45,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from crownless.oracle.log_orders.large_run import RunMonitor
+from crownless.oracle.log_orders.quarantine import ROWS_SKIPPED, RunResult, judge_run, unknown
 from crownless.oracle.logs.columns import json_line, plain_table, table_of_rows
-from crownless.oracle.logs.quarantine import ROWS_SKIPPED, RunResult, judge_run, unknown
+from crownless.oracle.logs.lines import object_in, process_of, read_row
 from crownless.oracle.logs.reasons import AfterEnd, Copy, TwoEvents, UnusableRow
-from crownless.oracle.logs.rows import Row, conflicts, object_in, process_of, read_row
+from crownless.oracle.logs.rows import Row, conflicts
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 

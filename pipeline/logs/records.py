@@ -18,13 +18,13 @@ import pyarrow.dataset as ds
 from crownless.oracle.log_orders.classification import ClassifiedRuns
 from crownless.oracle.log_orders.classified import ClassifiedLog, decided
 from crownless.oracle.log_orders.monitor import BROKEN, KEPT, NOTHING, OUTCOMES, UNDECIDED, Monitor
+from crownless.oracle.log_orders.quarantine import RunResult, judge_run
 from crownless.oracle.log_orders.witnesses import WitnessesByShape
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.formats import BY_ROW
 from crownless.oracle.logs.layout import Numbers
+from crownless.oracle.logs.lines import process_of
 from crownless.oracle.logs.named_rows import NamedRows
-from crownless.oracle.logs.quarantine import RunResult, judge_run
-from crownless.oracle.logs.rows import process_of
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import as_json
 from crownless.spec.orders import NO_MESSAGE, ORDERS, UnreceivedPolicy, Verdict, order_named

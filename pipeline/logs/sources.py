@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from crownless.oracle.logs.columns import check_columns, json_line, plain_table, plain_types, table_of_rows
 from crownless.oracle.logs.formats import FORMATS, format_of
 from crownless.oracle.logs.json_lines import read_plain_lines
-from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, Row, is_name, object_in, read_row
+from crownless.oracle.logs.lines import object_in, read_row
+from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, Row, is_name
 from crownless.runtime.errors import BadInput, unknown_name
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ import inspect
 import json
 import sys
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from crownless import impl, model_check, proofs, research, spec
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import ProtocolMachine, default_bound
 from crownless.impl.registry import qualified_name_of
@@ -104,19 +104,18 @@ def decided(requests: Mapping[Places, Row], by_key: Mapping[str, Row]) -> dict[P
 
 def code_of(kind: type[ProtocolMachine]) -> str:
     """A digest of the code that decisions depend on: with other code they are made again."""
-    files = {
+    code = {
         file
-        for package in (spec, impl, model_check, proofs, research)
-        for folder in package.__path__
-        for file in Path(folder).rglob("*.py")
+        for package in ("spec", "impl", "model_check", "proofs", "research")
+        for file in Path(str(files("crownless"))).joinpath(package).rglob("*.py")
     }
     own = {_file_of(base) for base in kind.__mro__} | {
         _file_of(alternative) for knob in knobs_of(kind) for alternative in knob.alternatives.values()
     }
-    folders = {file.parent for file in own if file is not None} - {file.parent for file in files}
+    folders = {file.parent for file in own if file is not None} - {file.parent for file in code}
     beside = {_file_of(module) for module in list(sys.modules.values())}
-    files |= {file for file in own | beside if file is not None and (file in own or file.parent in folders)}
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in sorted(files))).hexdigest()
+    code |= {file for file in own | beside if file is not None and (file in own or file.parent in folders)}
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in sorted(code))).hexdigest()
 
 
 def _file_of(thing: Any) -> Path | None:

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from crownless.model_check.system.exploration import Exploration
     from crownless.model_check.system.monitors import Monitor
     from crownless.model_check.system.request import Check
-    from crownless.oracle.log_orders.classification import Classification, NamedComputation
+    from crownless.oracle.log_orders.classification import Classification
     from crownless.oracle.logs.formats import Format
+    from crownless.oracle.logs.named_computation import NamedComputation
     from crownless.proofs.proving import ProofReport
     from crownless.spec.enumeration import Sends
 
@@ -139,7 +140,7 @@ def classify(
 
 
 def named(name: str, given: ComputationLike) -> NamedComputation:
-    from crownless.oracle.log_orders.classification import NamedComputation
+    from crownless.oracle.logs.named_computation import NamedComputation
 
     if isinstance(given, NamedComputation):
         return given

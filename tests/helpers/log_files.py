@@ -17,7 +17,7 @@ from crownless.oracle.log_orders import classify_file
 from crownless.oracle.log_orders.classification import Classification, classify
 from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.formats import COMPRESSIONS
-from crownless.oracle.logs.rows import rows_of_lines
+from crownless.oracle.logs.lines import rows_of_lines
 from crownless.spec.computation import Computation
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 

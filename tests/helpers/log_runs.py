@@ -11,8 +11,9 @@ from log_files import rows_of
 from log_rows import random_computation
 from witness_checks import check_witness, from_json
 
-from crownless.oracle.log_orders.classification import NamedComputation, classify
+from crownless.oracle.log_orders.classification import classify
 from crownless.oracle.logs.event_logs import read_log
+from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.runtime.printable import as_json
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict
 

@@ -26,10 +26,10 @@ from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.event_logs import certain_rows, read_log
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.layout import INTERNAL, NONE, SEND, Rows
+from crownless.oracle.logs.lines import rows_of_lines
 from crownless.oracle.logs.named_rows import NamedRows, by_run
 from crownless.oracle.logs.reader import named_run
 from crownless.oracle.logs.rows import Row as LoggedRow
-from crownless.oracle.logs.rows import rows_of_lines
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 

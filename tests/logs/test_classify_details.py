@@ -23,9 +23,10 @@ from test_classified_logs import by_spec, log_of, long_run
 from witness_checks import check_witness, from_json
 
 from crownless.command_line.verbs.classify_report import part_that_breaks
-from crownless.oracle.log_orders.classification import LargeRun, NamedComputation
+from crownless.oracle.log_orders.classification import LargeRun
 from crownless.oracle.log_orders.context import AFTER, BEFORE, Context
 from crownless.oracle.logs.event_logs import read_log
+from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.spec.delivery_disorder import summaries
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
 from crownless.spec.witnesses import Overtaking, Unreceived

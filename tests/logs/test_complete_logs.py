@@ -12,7 +12,7 @@ import pytest
 from command_line_runner import Answer, Crownless
 from log_files import PATTERN, Row, in_both_ways, state, trace, written  # noqa: F401
 
-from crownless.oracle.logs.complete import LEFT_OUT, PROPERTIES
+from crownless.oracle.logs.delivery import LEFT_OUT, PROPERTIES
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "logs"
 #: The reason, the message, the process, and the lines.

@@ -14,8 +14,9 @@ from log_files import state as act
 from log_rows import random_computation
 
 from crownless.oracle.log_orders import classify_file as opening
-from crownless.oracle.log_orders.classification import Classification, NamedComputation, classify
+from crownless.oracle.log_orders.classification import Classification, classify
 from crownless.oracle.logs.formats import Format, LogOptions
+from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.oracle.logs.reader import convert, converted_runs
 from crownless.oracle.logs.uncertain import ORDER_NOT_LOGGED
 from crownless.runtime.errors import BadInput

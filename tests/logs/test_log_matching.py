@@ -19,8 +19,9 @@ from small_computations import CHAIN
 from crownless.oracle.log_orders.classification import Classification, classify
 from crownless.oracle.log_orders.matching import NO_OTHER, matched
 from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.lines import rows_of_lines
 from crownless.oracle.logs.reader import converted_runs
-from crownless.oracle.logs.rows import by_run, rows_of_lines
+from crownless.oracle.logs.rows import by_run
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations

@@ -21,8 +21,8 @@ import crownless as cr
 from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.json_lines import read_json_lines, read_plain_lines
+from crownless.oracle.logs.lines import rows_of_lines
 from crownless.oracle.logs.reader import subjects
-from crownless.oracle.logs.rows import rows_of_lines
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 from crownless.spec.orders import ORDERS, decide

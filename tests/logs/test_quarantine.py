@@ -16,8 +16,8 @@ import pytest
 from log_runs import Known, agree, by_classify, event, known_of, log, random_log
 
 from crownless.oracle.log_orders.large_run import RunMonitor
+from crownless.oracle.log_orders.quarantine import judge_run
 from crownless.oracle.logs.event_logs import read_log
-from crownless.oracle.logs.quarantine import judge_run
 from crownless.oracle.logs.reasons import KINDS_OF_REASONS, AfterEnd, BeforeFirst, ByClock, OtherCells
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy

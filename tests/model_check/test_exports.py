@@ -11,8 +11,8 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.model_check.check.check_result import PropertyResult
-from crownless.model_check.check.exports import Suite, itf, junit, sarif
+from crownless.model_check.check.check_result import PropertyResult, Suite
+from crownless.model_check.check.exports import itf, junit, sarif
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.system.properties import Property
 from crownless.spec.computation import Computation

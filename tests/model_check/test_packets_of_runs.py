@@ -17,7 +17,8 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
 from crownless.model_check.check.exports import itf
-from crownless.model_check.runs.runs import Run, ShownAction, run_of, shown_once
+from crownless.model_check.runs.actions import ShownAction
+from crownless.model_check.runs.runs import Run, run_of, shown_once
 from crownless.model_check.runs.stepwise import Follower, StepwiseRun
 from crownless.model_check.system.monitors import DeliveryMonitor
 from crownless.model_check.system.system import System

@@ -8,8 +8,10 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from crownless.impl.registry import PROTOCOLS
@@ -59,6 +61,60 @@ def test_imports_run_one_way(package: str) -> None:
     assert files
     for file in files:
         assert imports_of(file, package) <= MAY_IMPORT[package], file.name
+
+
+def imported_modules(file: Path, module: str, modules: Collection[str]) -> set[str]:
+    """The modules among these that a module imports, by full names."""
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            base = ".".join(filter(None, (package if node.level else "", node.module)))
+            named = {alias.name: f"{base}.{alias.name}" for alias in node.names}
+            found |= {full if full in modules else base for full in named.values()}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & set(modules) - {module}
+
+
+def imports_of_all() -> nx.DiGraph[str]:
+    """Modules and what they import; but for the package itself, which names everything and which nothing imports."""
+    files = {
+        ".".join(("crownless", *file.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): file
+        for folder in (SOURCE, *(SOURCE / package for package in MAY_IMPORT))
+        for file in folder.glob("*.py" if folder == SOURCE else "**/*.py")
+        if file != SOURCE / "__init__.py"
+    }
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(files)
+    for module, file in files.items():
+        graph.add_edges_from((module, imported) for imported in imported_modules(file, module, files))
+    return graph
+
+
+def cycles(graph: nx.DiGraph[str]) -> list[list[str]]:
+    return [sorted(cycle) for cycle in nx.strongly_connected_components(graph) if len(cycle) > 1]
+
+
+def test_no_modules_and_no_folders_import_each_other() -> None:
+    modules = imports_of_all()
+    assert len(modules) > 300
+    assert cycles(modules) == []
+    folder = {
+        module: module if (SOURCE / Path(*module.split(".")[1:])).is_dir() else module.rpartition(".")[0]
+        for module in modules
+    }
+    folders: nx.DiGraph[str] = nx.DiGraph((folder[one], folder[other]) for one, other in modules.edges)
+    folders.remove_edges_from(list(nx.selfloop_edges(folders)))
+    assert cycles(folders) == []
+
+
+def test_a_circle_of_modules_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "one.py"
+    file.write_text("from crownless.spec import orders\nfrom .notation import parse\n")
+    names = {"crownless.spec.one", "crownless.spec.orders", "crownless.spec.notation"}
+    assert imported_modules(file, "crownless.spec.one", names) == names - {"crownless.spec.one"}
+    assert cycles(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")])) == [["a", "b"]]
 
 
 def test_the_check_of_imports_can_fail(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.system.request import Check
 from crownless.oracle.conformance.conformance_request import DELIVERY, Request
 from crownless.oracle.conformance.in_process import InProcess
-from crownless.oracle.log_orders.classification import NamedComputation
+from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.oracle.logs.reader import subjects
 from crownless.run_explorer.first_run import first_run
 from crownless.run_explorer.server import ExplorerServer

@@ -12,7 +12,7 @@ from command_line_runner import Crownless
 from explorer_pages import RUNS, broken_by, download, explored, page_of, space_of, the_test_in, violation
 
 import crownless as cr
-from crownless.oracle.log_orders.classification import NamedComputation
+from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.run_explorer.subjects import choices_of, of_computation
 from crownless.spec.computation import Computation
 

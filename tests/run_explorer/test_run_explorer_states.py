@@ -13,7 +13,8 @@ from explorer_pages import CAUSAL, broken_by, effect, space_of, violation
 import crownless as cr
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.runs.runs import Run, ShownAction, ShownPacket
+from crownless.model_check.runs.actions import ShownAction, ShownPacket
+from crownless.model_check.runs.runs import Run
 from crownless.model_check.runs.saved_runs import SavedAction
 from crownless.model_check.system.local_variables import variables_of
 from crownless.model_check.system.named_numbers import comparisons

@@ -2,8 +2,8 @@
 
 import click
 
-from crownless.oracle.log_orders.classification import NamedComputation
 from crownless.oracle.logs.formats import FORMATS, Format, LogOptions, read_mapping
+from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.oracle.logs.reader import subjects
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import click
 
-from crownless.model_check.check.exports import Suite, itf, junit, sarif
+from crownless.model_check.check.check_result import Suite
+from crownless.model_check.check.exports import itf, junit, sarif
 from crownless.model_check.runs.runs import diagrams_of_violations
 from crownless.runtime.printable import as_json
 

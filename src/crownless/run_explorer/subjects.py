@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.runs.actions import ShownAction
 from crownless.model_check.runs.run_diagrams import computation_of_run
-from crownless.model_check.runs.runs import Run, ShownAction, run_of
+from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.runs.saved_runs import SAVED_RUNS_HINT, SavedCheck
 from crownless.model_check.runs.stepwise import Follower
 from crownless.model_check.search.following import cannot_happen, followed
@@ -19,7 +20,8 @@ from crownless.oracle.conformance.conformance_request import DELIVERY, Request
 from crownless.oracle.conformance.node import Implementation
 from crownless.oracle.conformance.node_machine import check_of_nodes
 from crownless.oracle.conformance.schedules import Schedule
-from crownless.oracle.log_orders.classification import NamedComputation, as_logged
+from crownless.oracle.log_orders.classification import as_logged
+from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 from crownless.spec import notation

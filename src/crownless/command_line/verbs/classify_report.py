@@ -12,8 +12,9 @@ from crownless.command_line.tables import Rows
 from crownless.drawing.text import draw
 from crownless.oracle.log_orders import classification as oracle
 from crownless.oracle.log_orders.classification import Classifications, ClassifiedRuns
-from crownless.oracle.logs.complete import PROPERTIES, Delivery
+from crownless.oracle.logs.delivery import PROPERTIES, Delivery
 from crownless.oracle.logs.formats import Progress
+from crownless.oracle.logs.named_computation import FROM_ONE, NamedComputation
 from crownless.oracle.logs.reasons import DeliveredTwice
 from crownless.oracle.logs.skipped import Quarantine
 from crownless.runtime.ending import look
@@ -53,11 +54,11 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
     run = f", run {printable_name(subject.run)}" if subject.run else ""
     print_line(f"{subject.file}{run}: {some(subject.processes, 'process')}, {some(subject.messages, 'message')}")
     print_line(_conclusion(classification))
-    if drawing and isinstance(subject, oracle.NamedComputation) and subject.events <= DRAWN_UP_TO:
+    if drawing and isinstance(subject, NamedComputation) and subject.events <= DRAWN_UP_TO:
         print_line()
         _draw(subject.computation, classification.reading)
     elif drawing:
-        if isinstance(subject, oracle.NamedComputation):
+        if isinstance(subject, NamedComputation):
             from crownless.oracle.log_orders.matching import IN_ORDER  # it needs numpy, which takes a while to import
 
             # `show` reads only logs that name their messages.
@@ -201,7 +202,7 @@ def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
     runs = [one.subject for part in parts if isinstance(part, Classifications) for one in part]
     of_runs = Counter(note for run in runs for note in dict.fromkeys(run.notes) if note not in of_all)
     of_some = {note: f" ({some(number, 'run')})" for note, number in of_runs.items() if number < sum(map(len, parts))}
-    notes = [f"{note}{of_some.get(note, '')}" for note in dict.fromkeys([*of_all, *of_runs]) if note != oracle.FROM_ONE]
+    notes = [f"{note}{of_some.get(note, '')}" for note in dict.fromkeys([*of_all, *of_runs]) if note != FROM_ONE]
     _print_first(NOTES_UP_TO, [f"note: {note}" for note in notes], "note")
 
 

@@ -22,12 +22,12 @@ from crownless.runtime.ending import Stopped, interrupted_by, stoppable
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 
+from .classify_options import ClassifyOptions
 from .classify_report import outcomes_in, print_counts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from .classify import ClassifyOptions
 
 #: At most this many quarantined rows, and holes, are shown; --out has all.
 SHOWN_UP_TO = 10
@@ -37,7 +37,7 @@ POLL_INTERVAL, POLLS_A_TIMEOUT = 5.0, 5
 INTERRUPT_INTERVAL = 0.2
 
 
-def classify_on_spark(options: "ClassifyOptions") -> int:
+def classify_on_spark(options: ClassifyOptions) -> int:
     """Judges a Parquet or JSON Lines log, and prints a summary; returns the exit code.
 
     Only a summary is printed and held here, regardless of the number of runs; `--out` has all.
@@ -200,7 +200,7 @@ class _Standing:
         return exit_code({*self._verdicts.values()} or {"unknown"})
 
 
-def classify_live(options: "ClassifyOptions") -> int:
+def classify_live(options: ClassifyOptions) -> int:
     """Reports verdicts on the runs in a folder as files are put into it, until interrupted; returns the exit code.
 
     `--out` is a folder to which all records are appended, as Parquet; from that of `--checkpoint` a later call resumes.

@@ -16,8 +16,8 @@ from crownless.drawing.text import in_text
 from crownless.model_check.runs.run_diagrams import variables_after
 from crownless.model_check.runs.runs import Run, shown_once
 from crownless.model_check.runs.saved_runs import SavedCheck
-from crownless.oracle.log_orders import classification as oracle
 from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.runtime import research_parts
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable, printable_name
@@ -161,7 +161,7 @@ def _see(name: str) -> None:
         print_line(f"see: crownless claims {claims[name]}")
 
 
-def _draw_computations(subjects: list[oracle.NamedComputation], title: str | None, unicode: bool) -> None:
+def _draw_computations(subjects: list[NamedComputation], title: str | None, unicode: bool) -> None:
     if title is not None:
         print_line(f"{title}:")
     for subject in subjects:

@@ -10,18 +10,19 @@ of a row goes there without a hole.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from crownless.oracle.log_orders.classification import classify
-from crownless.oracle.log_orders.clocked import read_clocked
+from crownless.oracle.logs.event_logs import logged_run
+from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.lines import rows_of_lines
+from crownless.oracle.logs.lost_events import Hole
+from crownless.oracle.logs.reader import converted_runs, named_run
+from crownless.oracle.logs.reasons import ByClock, Cyclic, Reason
+from crownless.oracle.logs.rows import Row
+from crownless.oracle.logs.skipped import Quarantine
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy, Verdict
 
-from .event_logs import logged_run
-from .formats import LogOptions
-from .lost_events import Hole
-from .reader import converted_runs, named_run
-from .reasons import ByClock, Cyclic, Reason
-from .rows import Row, rows_of_lines
-from .skipped import Quarantine
+from .classification import classify
+from .clocked import read_clocked
 
 NO_ROW = "no row of it can be used"
 ROWS_SKIPPED = "rows that are or may be of this run were skipped"
