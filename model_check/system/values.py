@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMappin
 from copy import copy
 from enum import Enum
 from operator import is_
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from crownless.spec.computation import Message
@@ -24,8 +25,10 @@ NESTED = "keep what can grow in one tuple, not in tuples within tuples"
 _INSTEAD = (
     ((list, deque, bytearray), "use a tuple"),
     ((MutableSet,), "use a frozenset"),
-    ((MutableMapping,), "use a tuple of pairs, or a frozenset of them"),
+    ((MutableMapping, MappingProxyType), "use a tuple of pairs, or a frozenset of them"),
 )
+#: Mappings whose contents may change, though a view of a dictionary can be hashed from Python 3.12 on.
+_MAY_CHANGE = (MutableMapping, MappingProxyType)
 
 
 class Refused(Exception):
@@ -97,7 +100,7 @@ def structure_of(value: Any) -> Structure:
         if not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
             raise Refused(f"is {with_article(kind)}, which can change", "declare it @dataclass(frozen=True)")
         return _DATACLASS
-    if isinstance(value, Mapping) and isinstance(value, Hashable) and not isinstance(value, MutableMapping):
+    if isinstance(value, Mapping) and isinstance(value, Hashable) and not isinstance(value, _MAY_CHANGE):
         return MAPPING
     raise Refused(
         f"is {with_article(kind)}", next((hint for kinds, hint in _INSTEAD if isinstance(value, kinds)), ALLOWED)
