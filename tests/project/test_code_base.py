@@ -166,7 +166,7 @@ def test_every_file_says_in_one_line_what_it_is_for() -> None:
         assert not wrong_with(purpose(file)), f"{file.relative_to(ROOT)}: {wrong_with(purpose(file))}"
 
 
-#: Words that readers outside would not know; see the glossary of ARCHITECTURE.md for those that stand in their place.
+#: Words that readers outside would not know; see docs/glossary.md for those that stand in their place.
 PRIVATE_WORDS = re.compile(
     r"\b(ghosts?|house|mail room|referee|mend|told|tells?|asks?|asked|by chance|turned|shel(f|ves)|under way|nobody)\b",
     re.IGNORECASE,
@@ -207,13 +207,13 @@ def test_a_docstring_that_says_no_purpose_is_noticed(line: str, problem: str) ->
 
 #: `file`: `name`, `name`; in a table of ARCHITECTURE.md.
 NAMED = re.compile(
-    r"`((?:spec|impl|model_check|oracle|proofs|pipeline|src|tests|docs)/[\w/]+\.\w+)`(?:: ((?:`\w+`(?:, )?)+))?"
+    r"`((?:spec|impl|model_check|oracle|proofs|pipeline|research|src|tests|docs)/[\w/]+\.\w+)`(?:: ((?:`\w+`(?:, )?)+))?"
 )
 
 
 def test_what_the_architecture_names_is_there_and_it_stays_short() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    assert len(text.splitlines()) <= 150
+    assert len(text.splitlines()) <= 130
     named = NAMED.findall(text)
     assert len(named) > 40
     for file, names in named:
