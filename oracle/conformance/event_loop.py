@@ -1,13 +1,15 @@
-"""The asyncio loop of a node: its clock stands still, and it reports the timer, thread or task that is left pending.
+"""The asyncio loop of a node: its clock stands still. It reports the timer, thread or task that is left pending, and
+exceptions that nobody retrieves.
 
 A node is idle when none of its tasks can resume before another input. Tasks that wait for an input are idle, too: no
 timer, thread or socket can wake them. Until conform drives timers, none fires, and no thread is started.
 """
 
 import asyncio
+import gc
 import selectors
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor
 from contextvars import Context
 from types import FrameType
@@ -28,6 +30,9 @@ class NodeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._timers: list[tuple[asyncio.TimerHandle, str]] = []
         self._threads: list[str] = []
+        #: The tasks that have ended since the last call of `take_errors`, in the order of their ends.
+        self._ended: list[asyncio.Task[Any]] = []
+        self._errors: list[BaseException] = []
         self._watched = selectors.DefaultSelector()
         super().__init__(self._watched)
         #: The file descriptors of its own.
@@ -48,6 +53,11 @@ class NodeLoop(asyncio.SelectorEventLoop):
             self._timers.append((handle, innermost_call(_callers())))
         return handle
 
+    def create_task(self, coro: Coroutine[Any, Any, Value], **options: Any) -> asyncio.Task[Value]:  # type: ignore[override]
+        task = super().create_task(coro, **options)
+        task.add_done_callback(self._ended.append)
+        return task
+
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Arguments]], Value], *args: *Arguments
     ) -> asyncio.Future[Value]:
@@ -64,6 +74,19 @@ class NodeLoop(asyncio.SelectorEventLoop):
             if idle == 2:
                 break
         return self._pending()
+
+    def take_errors(self) -> list[BaseException]:
+        """The exceptions since the last call that nobody retrieved: of callbacks, and of tasks that have ended, whether
+        or not the node keeps them.
+        """
+        errors = [*self._errors, *filter(None, map(_unretrieved, self._ended))]
+        self._errors.clear()
+        self._ended.clear()
+        return errors
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        if (error := context.get("exception")) is not None:
+            self._errors.append(error)
 
     def _is_idle(self) -> bool:
         return not self._ready  # type: ignore[attr-defined]
@@ -83,6 +106,26 @@ class NodeLoop(asyncio.SelectorEventLoop):
         others = asyncio.all_tasks(self) - {asyncio.current_task(self)}
         ready = [task for task in others if task._fut_waiter is None]  # type: ignore[attr-defined]
         return min((innermost_call(_awaits(task.get_coro())) for task in ready), default="a callback")
+
+
+def _unretrieved(task: asyncio.Task[Any]) -> BaseException | None:
+    """The exception of a task that has ended, if nobody retrieved it: from the task, or from the future to which it was
+    passed on, such as that of `asyncio.gather`.
+    """
+    if task.cancelled():
+        return None
+    is_open = _awaits_retrieval(task)
+    error = task.exception()
+    if error is None or is_open:
+        return error
+    holders = [one for one in gc.get_referrers(error) if isinstance(one, asyncio.Future) and _awaits_retrieval(one)]
+    for one in holders:
+        one.exception()
+    return error if holders else None
+
+
+def _awaits_retrieval(future: asyncio.Future[Any]) -> bool:
+    return bool(future._log_traceback)
 
 
 def _callers() -> Iterator[Line]:

@@ -143,9 +143,8 @@ class _Object(Node):
         self.at_work = False
         self.unasked = ""
         self.reply: Message | None = None
-        #: The asyncio loop, if its class has coroutines; the exceptions of its tasks; what is left pending there.
+        #: The asyncio loop, if its class has coroutines; what is left pending there.
         self.loop: NodeLoop | None = None
-        self._errors: list[Any] = []
         self._pending: str | None = None
         self._make()
 
@@ -256,12 +255,11 @@ class _Object(Node):
         """Makes a call, and notes its result: inside an asyncio loop if the class has coroutines."""
         if self.loop is None and self.nodes.is_async:
             self.loop = NodeLoop()
-            self.loop.set_exception_handler(lambda _, context: self._errors.append(context.get("exception")))
         if self.loop is None:
             self._note_returned(method, call())
             return
         self._pending = self.loop.run_until_complete(self._run_to_idle(self.loop, method, call))
-        if self._errors and (error := self._errors.pop(0)) is not None:
+        for error in self.loop.take_errors():
             raise error
 
     async def _run_to_idle(self, loop: NodeLoop, method: str, call: Callable[[], Any]) -> str | None:
@@ -270,10 +268,7 @@ class _Object(Node):
         return await loop.run_to_idle()
 
     async def _awaited(self, method: str, coroutine: Any) -> None:
-        try:
-            self._note_returned(method, await coroutine)
-        except Exception as error:  # of any kind: it is the node's own code
-            self._errors.append(error)
+        self._note_returned(method, await coroutine)
 
     # -- outputs of a node ---------------------------------------------------------------------------------------------
 
