@@ -9,8 +9,9 @@ import asyncio
 import gc
 import selectors
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from contextvars import Context
 from types import FrameType
 from typing import Any, TypeVar, TypeVarTuple, Unpack
@@ -64,6 +65,10 @@ class NodeLoop(asyncio.SelectorEventLoop):
         self._threads.append(innermost_call(_callers()))
         return self.create_future()
 
+    def run_until_complete(self, future: Generator[Any, None, Value] | Awaitable[Value]) -> Value:
+        with _no_running_loop():
+            return super().run_until_complete(future)
+
     async def run_to_idle(self) -> str | None:
         """Runs the tasks until none can resume; returns a description of the first pending one, or None."""
         idle = 0
@@ -106,6 +111,22 @@ class NodeLoop(asyncio.SelectorEventLoop):
         others = asyncio.all_tasks(self) - {asyncio.current_task(self)}
         ready = [task for task in others if task._fut_waiter is None]  # type: ignore[attr-defined]
         return min((innermost_call(_awaits(task.get_coro())) for task in ready), default="a callback")
+
+
+@contextmanager
+def _no_running_loop() -> Iterator[None]:
+    """Sets aside the loop that this thread is running, such as a notebook's, and its current task."""
+    loop = asyncio._get_running_loop()
+    task = None if loop is None else asyncio.current_task(loop)
+    if loop is not None and task is not None:
+        asyncio._leave_task(loop, task)
+    asyncio._set_running_loop(None)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(loop)
+        if loop is not None and task is not None:
+            asyncio._enter_task(loop, task)
 
 
 def _unretrieved(task: asyncio.Task[Any]) -> BaseException | None:

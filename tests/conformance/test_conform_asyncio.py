@@ -224,6 +224,33 @@ def test_the_clock_of_the_loop_stands_still() -> None:
     assert conform(Clock).verdict == "holds"
 
 
+# -- inside a running loop ---------------------------------------------------------------------------------------------
+
+
+class Checks(Relay):
+    """Notes whether it runs inside a loop and a task of its own."""
+
+    loops: set[Any] = set()
+
+    async def on_packet(self, source: int, packet: str) -> None:
+        await asyncio.sleep(0)
+        self.loops.update({asyncio.get_running_loop(), asyncio.current_task()})
+        self.deliver(packet)
+
+
+def test_nodes_are_driven_inside_a_running_loop_too() -> None:
+    async def main() -> None:
+        own = {asyncio.get_running_loop(), asyncio.current_task()}
+        assert conform(Checks).verdict == "holds"
+        assert conform(Sleepy).undecided.startswith("a timer is pending: ")
+        assert cr.conform_at_random(Checks, 2, 2, runs=2, orders=["fifo"], channel="fifo").verdict == "holds"
+        assert Checks.loops.isdisjoint(own)
+        assert {asyncio.get_running_loop(), asyncio.current_task()} == own
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
 # -- exceptions --------------------------------------------------------------------------------------------------------
 
 
