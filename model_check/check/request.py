@@ -24,7 +24,7 @@ from crownless.model_check.system.properties import (
 )
 from crownless.model_check.system.system import System
 from crownless.runtime.errors import BadInput, unknown_name
-from crownless.runtime.printable import in_brackets, printable_name, shown
+from crownless.runtime.printable import in_brackets, printable_name, shown, with_article
 from crownless.spec import library, notation
 from crownless.spec.clocks import Clock, clock_named
 from crownless.spec.enumeration import Sends, known_sends
@@ -151,9 +151,10 @@ class Check:
             chosen=bool(self.properties),
         )
         if kind.timers and resolved.channel.reliable:
-            problem = f"retransmits ({', '.join(kind.timers)}): over a {resolved.channel_name} channel, which loses "
+            over = f"over {with_article(resolved.channel_name)} channel, which loses nothing"
             hint = f"use {' or '.join(name for name, known in CHANNELS.items() if not known.reliable)}"
-            raise NotApplicable(protocol, f"{problem}nothing, unboundedly many packets can be in flight", hint=hint)
+            problem = f"retransmits ({', '.join(kind.timers)}): {over}, unboundedly many packets can be in flight"
+            raise NotApplicable(protocol, problem, hint=hint)
         if resolved.chosen:
             resolved.refuse_undecided()
         return resolved

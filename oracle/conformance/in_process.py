@@ -30,7 +30,7 @@ from crownless.impl.protocol_validation import check_promises
 from crownless.impl.user_frames import code_of, place, place_of_error
 from crownless.runtime.ending import Stopped
 from crownless.runtime.errors import BadInput
-from crownless.runtime.printable import shown, shown_error
+from crownless.runtime.printable import shown, shown_error, with_article
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.orders import order_named
@@ -302,8 +302,8 @@ class _Object(Node):
 
     def _deliver(self, message: Any) -> None:
         if not isinstance(message, str):
-            said = f"delivers {shown(message)}, a {type(message).__name__}; `deliver` takes what `on_send` was given"
-            raise NodeFailure("not-understood", said)
+            what = f"{shown(message)}, {with_article(type(message).__name__)}"
+            raise NodeFailure("not-understood", f"delivers {what}; `deliver` takes what `on_send` was given")
         self._note(Delivers(message))
         if self.reply is not None:
             reply, self.reply = self.reply, None
