@@ -1,8 +1,8 @@
-"""The asyncio loop of a node: its clock stands still. It reports the timer, thread or task that is left pending, and
-exceptions that nobody retrieves.
+"""The asyncio loop of a node: its clock stands still, and it reports what is left pending, and exceptions.
 
-A node is idle when none of its tasks can resume before another input. Tasks that wait for an input are idle, too: no
-timer, thread or socket can wake them. Until conform drives timers, none fires, and no thread is started.
+It names the timer, thread or task that is left pending, and has the exceptions that nobody retrieved. A node is idle
+when none of its tasks can resume before another input. Tasks that wait for an input are idle, too: no timer, thread or
+socket can wake them. Until conform drives timers, none fires, and no thread is started.
 """
 
 import asyncio
