@@ -20,7 +20,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from crownless.runtime.errors import BadInput
-from crownless.runtime.printable import error_line
+from crownless.runtime.printable import error_line, with_article
 
 from .protocol import ProtocolMachine
 from .user_frames import place_of_error
@@ -254,6 +254,6 @@ def _verb_hint(name: str, found: object) -> str:
 def _checked(found: object, name: str, sought: _Sought) -> type:
     if inspect.isclass(found) and sought.is_one(found):
         return found
-    what = f"the class {found.__name__}" if inspect.isclass(found) else f"a {type(found).__name__}"
+    what = f"the class {found.__name__}" if inspect.isclass(found) else with_article(type(found).__name__)
     hint = _verb_hint(name, found) or sought.hint
     raise BadInput(f"{name} is {what}, which is not a {sought.called}", hint=hint)

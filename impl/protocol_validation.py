@@ -55,7 +55,9 @@ FACTS = {
         fact: Fact(bool, "is neither True nor False", f"{fact} = True, or leave it out")
         for fact in ("admits_self_sends", "admits_multicast", "rolls_back", "symmetric", "sends_before_delivery")
     },
-    "bound": Fact((tuple, list), "is not two numbers, of processes and messages", "such as bound = (3, 4)", of=int),
+    "bound": Fact(
+        (tuple, list), "is not two positive numbers, of processes and messages", "such as bound = (3, 4)", of=int
+    ),
     "source": Fact(str, "is not a string", 'say where the protocol is described: "[MF] §2"'),
     "constants": Fact(tuple, "is not a tuple of names", 'such as constants = ("capacity",)', of=str),
     "timers": Fact(tuple, "is not a tuple of names", 'such as timers = ("retransmit",)', of=str),

@@ -1,7 +1,7 @@
 """The bundled protocols by name, one line per protocol; every check, test, table and drawing goes through it."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from os.path import isfile
 
@@ -69,10 +69,10 @@ def is_in_brackets(name: str) -> bool:
     return name.endswith("]") or ("[" in name and not isfile(name.partition(":")[0]))
 
 
-def protocol_named(name: str) -> type[ProtocolMachine]:
+def protocol_named(name: str, called: str = "protocol", others: Iterable[str] = ()) -> type[ProtocolMachine]:
     """The protocol of that name, which may also be `file.py:Class`, `package.module:Class`, one that an installed
     package registers, or a combination of knobs, such as `rst[guard: nothing]`; raises `BadInput` with the nearest name
-    otherwise.
+    otherwise. `called`, `others`: what such a name is called there, and the names that are possible beside protocols.
     """
     if name in _WHERE:
         return PROTOCOLS[name]
@@ -89,7 +89,7 @@ def protocol_named(name: str) -> type[ProtocolMachine]:
     if isfile(name):  # false also for a name that no file can have
         hint = "crownless conform drives a program, crownless classify reads a log or a computation"
         raise BadInput(f"{name} is a file, and no protocol", hint=hint)
-    raise unknown_name("protocol", name, [*PROTOCOLS, *own_protocols.registered()])
+    raise unknown_name(called, name, [*others, *PROTOCOLS, *own_protocols.registered()])
 
 
 def name_of(kind: type[ProtocolMachine]) -> str:

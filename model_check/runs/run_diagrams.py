@@ -221,14 +221,8 @@ class _Picture:
         arrived = self._arrive(action, place)
         if arrived is not None:
             self._event(p, Event("receive", arrived))
-        alike: dict[tuple[str, str | None, int], list[ShownPacket]] = {}
-        for packet in action.transmits:
-            alike.setdefault((packet.kind, packet.message, packet.alike), []).append(packet)
-        for left in alike.values():
-            while left:  # one send to several receivers, unless one of them gets two
-                once = {packet.destination: packet for packet in reversed(left)}
-                left = [packet for packet in left if once[packet.destination] is not packet]
-                self._send(p, list(once.values()))
+        for packets in _sends(action.transmits):
+            self._send(p, packets)
         if len(self.lines[p]) == place[1]:
             self._event(p, Event("internal", None))
         sends = [(k, m) for k, (kind, m) in self._since(place) if kind == "send" and m is not None]
@@ -320,6 +314,28 @@ class _Picture:
 
     def _event_at(self, place: tuple[int, int]) -> int:
         return self.computation.first_event[place[0]] + place[1]
+
+
+def _sends(transmits: Iterable[ShownPacket]) -> list[list[ShownPacket]]:
+    """The packets of an action as sends, each to several receivers if the packets look alike. Those of one link are in
+    the order transmitted.
+    """
+    sends: list[list[ShownPacket]] = []
+    for packet in transmits:
+        after_its_link = [
+            k + 1 for k, one in enumerate(sends) if any(each.destination == packet.destination for each in one)
+        ]
+        possible = sends[max(after_its_link, default=0) :]
+        of_it = next((one for one in possible if _look(one[0]) == _look(packet)), None)
+        if of_it is None:
+            sends.append([packet])
+        else:
+            of_it.append(packet)
+    return sends
+
+
+def _look(packet: ShownPacket) -> tuple[str, str | None, int]:
+    return packet.kind, packet.message, packet.alike
 
 
 def _key(packet: ShownPacket) -> tuple[str, str, int]:

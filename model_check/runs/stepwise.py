@@ -1,6 +1,6 @@
 """Runs of a system made step by step: by random choices, or by following a saved run."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from copy import deepcopy
 from dataclasses import replace
 
@@ -64,7 +64,9 @@ class Follower(StepwiseRun):
         alike = [move for move in self.system.moves(self.state) if self._is(move[0], wanted)]
         same = [move for move in alike if _as_wanted(self._run([move[0]]).actions[-1], wanted)]
         different = {(step.outcome, target): (step, target) for step, target in same}
-        return list(different.values()) if same or exactly else alike
+        if same or exactly:
+            return list(different.values())
+        return [move for move in alike if _is_sent(move[0].observations) == _is_sent(wanted.happened)] or alike
 
     def take_as(self, wanted: ShownAction, move: Move) -> None:
         """Takes one of the moves of that action."""
@@ -108,8 +110,7 @@ class Follower(StepwiseRun):
         if action.name != "send" or action.message is None:
             return True
         to = tuple(sorted(self._number[name] for name in wanted.to))
-        kept = [any(kind == "send" for kind, *_ in events) for events in (step.observations, wanted.happened)]
-        return action.message.receivers == to and kept[0] == kept[1]
+        return action.message.receivers == to
 
 
 def _as_wanted(action: ShownAction, wanted: ShownAction) -> bool:
@@ -119,6 +120,11 @@ def _as_wanted(action: ShownAction, wanted: ShownAction) -> bool:
     if not wanted.outcome:
         action = replace(action, outcome=0)
     return _without_numbers(action) == _without_numbers(wanted)
+
+
+def _is_sent(events: Iterable[tuple[object, ...]]) -> bool:
+    """True if a message is sent now: neither queued, nor kept by the application."""
+    return any(kind == "send" for kind, *_ in events)
 
 
 def _without_numbers(action: ShownAction) -> ShownAction:

@@ -21,7 +21,7 @@ from crownless.impl.workloads import Free, Program
 from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.request import Check, NotApplicable, ResolvedCheck
 from crownless.runtime.errors import BadInput, unknown_name
-from crownless.runtime.printable import some
+from crownless.runtime.printable import some, with_article
 
 ENGINES = ("native", "plain", "spark")
 #: The channels that the native engine supports, as its kernels number them.
@@ -165,7 +165,7 @@ def _asymmetry(check: ResolvedCheck) -> str | None:
         return "its orders are judged at some processes only"
     for name, value in check.machine.settings.items():
         if isinstance(value, tuple) and len(set(value)) > 1:
-            return f"processes have a {name} of their own"
+            return f"processes have {with_article(name)} of their own"
     return None
 
 

@@ -20,11 +20,11 @@ from crownless.impl.registry import is_bundled
 from crownless.impl.renaming import Renaming
 from crownless.impl.user_frames import place_of_definition, place_of_error
 from crownless.runtime.errors import BadInput
-from crownless.runtime.printable import printable, shown, shown_error
+from crownless.runtime.printable import printable, shown, shown_error, with_article
 from crownless.spec.computation import Message
 
 from .message_names import METHODS, Sample
-from .values import Refused, key_of, same_values, with_article
+from .values import Refused, key_of, same_values
 
 #: The first calls of each input are made twice.
 FIRST_CALLS = 256
@@ -383,7 +383,7 @@ def _checked_truth(answer: Any, arguments: Any) -> bool:
 
 def _checked_list(answer: Any, hint: str) -> Any:
     if not isinstance(answer, list | tuple) or isinstance(answer, Step):
-        given = "None" if answer is None else with_article(type(answer))
+        given = "None" if answer is None else with_article(type(answer).__name__)
         raise Refused(f"returns {given}, not a list of steps", hint)
     return answer
 

@@ -11,7 +11,7 @@ from crownless.impl.protocol_validation import WrongMachine, check_class, machin
 from crownless.impl.registry import PROTOCOLS, is_bundled, name_of, protocol_named, qualified_name_of
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.runtime.errors import BadInput, unknown_name
-from crownless.runtime.printable import in_brackets, printable_name, shown
+from crownless.runtime.printable import in_brackets, printable_name, shown, with_article
 from crownless.spec import library, notation
 from crownless.spec.clocks import Clock, clock_named
 from crownless.spec.enumeration import Sends, known_sends
@@ -152,9 +152,10 @@ class Check:
             chosen=bool(self.properties),
         )
         if kind.timers and resolved.channel.reliable:
-            problem = f"retransmits ({', '.join(kind.timers)}): over a {resolved.channel_name} channel, which loses "
+            over = f"over {with_article(resolved.channel_name)} channel, which loses nothing"
             hint = f"use {' or '.join(name for name, known in CHANNELS.items() if not known.reliable)}"
-            raise NotApplicable(protocol, f"{problem}nothing, unboundedly many packets can be in flight", hint=hint)
+            problem = f"retransmits ({', '.join(kind.timers)}): {over}, unboundedly many packets can be in flight"
+            raise NotApplicable(protocol, problem, hint=hint)
         if resolved.chosen:
             resolved.refuse_undecided()
         return resolved

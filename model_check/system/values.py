@@ -15,6 +15,7 @@ from operator import is_
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from crownless.runtime.printable import with_article
 from crownless.spec.computation import Message
 
 #: Types whose values are their own keys.
@@ -98,13 +99,12 @@ def structure_of(value: Any) -> Structure:
         return _SET
     if dataclasses.is_dataclass(kind):
         if not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-            raise Refused(f"is {with_article(kind)}, which can change", "declare it @dataclass(frozen=True)")
+            raise Refused(f"is {with_article(kind.__name__)}, which can change", "declare it @dataclass(frozen=True)")
         return _DATACLASS
     if isinstance(value, Mapping) and isinstance(value, Hashable) and not isinstance(value, _MAY_CHANGE):
         return MAPPING
-    raise Refused(
-        f"is {with_article(kind)}", next((hint for kinds, hint in _INSTEAD if isinstance(value, kinds)), ALLOWED)
-    )
+    hint = next((hint for kinds, hint in _INSTEAD if isinstance(value, kinds)), ALLOWED)
+    raise Refused(f"is {with_article(kind.__name__)}", hint)
 
 
 def _path_in_tuple(value: Any) -> Callable[[int], str]:
@@ -185,11 +185,6 @@ def _keys(parts: Iterable[Any], path: Callable[[int], str]) -> tuple[Hashable, .
         except Refused as refused:
             raise refused.within(path(k)) from None
     return tuple(keys)
-
-
-def with_article(kind: type) -> str:
-    """The name of a type: ``a list``, ``an int64``."""
-    return f"{'an' if kind.__name__[0] in 'aeiouAEIOU' else 'a'} {kind.__name__}"
 
 
 def same_values(one: Any, other: Any) -> bool:

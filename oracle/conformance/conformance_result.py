@@ -333,7 +333,9 @@ class Conformance(CheckResult):
     def schedule(self, name: str) -> Schedule | None:
         """The schedule of a violation, which can be saved and repeated; None if it has no run."""
         run = self[name].run
-        return None if run is None else schedule_of(self.protocol, name, run, self.request)
+        has_replies = self.runs is not None or name in self.broken_by_replies()
+        request = self.request if has_replies else replace(self.request, replies=0)
+        return None if run is None else schedule_of(self.protocol, name, run, request)
 
     def json(self) -> dict[str, Any]:
         request = self.request

@@ -30,7 +30,7 @@ from crownless.impl.protocol_validation import check_promises
 from crownless.impl.user_frames import code_of, place, place_of_error
 from crownless.runtime.ending import Stopped
 from crownless.runtime.errors import BadInput
-from crownless.runtime.printable import shown, shown_error
+from crownless.runtime.printable import shown, shown_error, with_article
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.orders import order_named
@@ -143,9 +143,8 @@ class _Object(Node):
         self.at_work = False
         self.unasked = ""
         self.reply: Message | None = None
-        #: The asyncio loop, if its class has coroutines; the exceptions of its tasks; what is left pending there.
+        #: The asyncio loop, if its class has coroutines; what is left pending there.
         self.loop: NodeLoop | None = None
-        self._errors: list[Any] = []
         self._pending: str | None = None
         self._make()
 
@@ -256,12 +255,11 @@ class _Object(Node):
         """Makes a call, and notes its result: inside an asyncio loop if the class has coroutines."""
         if self.loop is None and self.nodes.is_async:
             self.loop = NodeLoop()
-            self.loop.set_exception_handler(lambda _, context: self._errors.append(context.get("exception")))
         if self.loop is None:
             self._note_returned(method, call())
             return
         self._pending = self.loop.run_until_complete(self._run_to_idle(self.loop, method, call))
-        if self._errors and (error := self._errors.pop(0)) is not None:
+        for error in self.loop.take_errors():
             raise error
 
     async def _run_to_idle(self, loop: NodeLoop, method: str, call: Callable[[], Any]) -> str | None:
@@ -270,10 +268,7 @@ class _Object(Node):
         return await loop.run_to_idle()
 
     async def _awaited(self, method: str, coroutine: Any) -> None:
-        try:
-            self._note_returned(method, await coroutine)
-        except Exception as error:  # of any kind: it is the node's own code
-            self._errors.append(error)
+        self._note_returned(method, await coroutine)
 
     # -- outputs of a node ---------------------------------------------------------------------------------------------
 
@@ -307,8 +302,8 @@ class _Object(Node):
 
     def _deliver(self, message: Any) -> None:
         if not isinstance(message, str):
-            said = f"delivers {shown(message)}, a {type(message).__name__}; `deliver` takes what `on_send` was given"
-            raise NodeFailure("not-understood", said)
+            what = f"{shown(message)}, {with_article(type(message).__name__)}"
+            raise NodeFailure("not-understood", f"delivers {what}; `deliver` takes what `on_send` was given")
         self._note(Delivers(message))
         if self.reply is not None:
             reply, self.reply = self.reply, None

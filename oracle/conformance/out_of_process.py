@@ -42,6 +42,11 @@ READ, SHOWN = 4096, 300
 ENDS_WITHIN, LOOK_EVERY = 0.5, 0.05
 #: Seconds during which a program may speak unasked before its input ends.
 SILENT_FOR = 0.002
+#: Why a program may not have answered at all, and why not to the last of the lines that were written together.
+NOT_FLUSHED = "its output may not be flushed"
+INPUT_BUFFERED = (
+    "its input may be buffered: `select` and `poll` do not see a line that was read together with the one before it"
+)
 
 
 class OutOfProcess(Implementation):
@@ -166,8 +171,9 @@ class _Program(Node):
         self._at_end = False
         #: The last line read.
         self.last_line = ""
-        #: The current input, and the previous one.
+        #: The current input, and the previous one; and whether the current one is of several lines.
         self._given = self._before = ""
+        self._several = False
 
     def begin(self, process: int) -> None:
         """Makes it start anew at this process."""
@@ -185,7 +191,7 @@ class _Program(Node):
             self._wait(0.0)
             if self._lines or self._unfinished:
                 raise self._unasked()
-            self._before, self._given = self._given, lines[self.form.shown]
+            self._before, self._given, self._several = self._given, lines[self.form.shown], len(lines) > 1
             with suppress(OSError):  # it reads no more; what it has said is read, and then it has ended
                 self._stdin.write("".join(f"{line}\n" for line in lines).encode())
             answer = self._answer()
@@ -300,10 +306,8 @@ class _Program(Node):
     def _hangs(self, outputs: int) -> NodeFailure:
         half = f" and the unfinished line {_text(self._unfinished)}" if self._unfinished else ""
         after = f" after {some(outputs, 'output')}{half}" if outputs or half else ""
-        return NodeFailure(
-            "hangs",
-            f"has not answered for {self._limits.seconds:g} s{after}; {self.form.end}; its output may not be flushed",
-        )
+        why = INPUT_BUFFERED if self._several and self._read else NOT_FLUSHED
+        return NodeFailure("hangs", f"has not answered for {self._limits.seconds:g} s{after}; {self.form.end}; {why}")
 
     def _failure_at_the_end(self) -> NodeFailure:
         """The failure of a program whose output has ended."""

@@ -1,19 +1,25 @@
 """The replay of a schedule with the same implementation or another one, and its verdict.
 
-If the nodes no longer follow the schedule, the replay has diverged, and decides nothing.
+If the nodes no longer follow the schedule, the replay has diverged, and decides nothing. That is so if
+
+- a step of the schedule cannot be taken;
+- a packet of that number is another one: it is transmitted at another step than in the schedule;
+- a message that the schedule sends or delivers is not sent or delivered, although no order is violated. It may only be
+  late, since the nodes wait for others. So packets in flight arrive first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from crownless.drawing.diagram import Diagram
 from crownless.model_check.check.check_result import Outcome
-from crownless.model_check.runs.actions import ShownAction
+from crownless.model_check.runs.actions import ShownAction, ShownPacket
 from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.runs.stepwise import Follower
 from crownless.model_check.search.explorer import live_properties_broken
+from crownless.model_check.system.properties import DELIVERS_ONCE
 from crownless.runtime.ending import watching
 from crownless.runtime.errors import Undecided
 from crownless.runtime.printable import in_brackets, printable, some
@@ -24,8 +30,11 @@ from .answers import Answers
 from .conformance_request import DELIVERY
 from .conforming import packets_are_endless
 from .node import VARYING, Implementation
-from .node_machine import Failed, check_of_nodes, pending_in
+from .node_machine import TICK, Failed, check_of_nodes, pending_in
 from .schedules import Schedule
+
+#: The properties that a run violates by what it sends and delivers.
+SAFETY = (*WITH_TOTAL, DELIVERS_ONCE.name)
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,11 +122,14 @@ def _followed(answers: Answers, schedule: Schedule) -> Replay:
     follower = Follower(check.system())
     differs = diverged = None
     for k, wanted in enumerate(schedule.actions, 1):
-        if follower.follow(wanted, exactly=False) is None:
-            diverged = f"diverged at step {k}: {_cannot_be_taken(follower, wanted)}"
+        other = _other_packet(follower.run.actions, schedule.actions, wanted)
+        if other is not None or follower.follow(wanted, exactly=False) is None:
+            diverged = f"diverged at step {k}: {other or _cannot_be_taken(follower, wanted)}"
             break
         differs = differs or _difference(k, follower.run.actions[-1], wanted)
-    undecided = diverged or _undecided_at_end(follower, schedule.breaks)
+    if diverged is None and schedule.breaks in SAFETY:
+        _complete(follower, schedule)
+    undecided = diverged or _undecided_at_end(follower, schedule)
     return Replay(schedule, follower.run, _broken_by(follower), differs, undecided, answers.nodes.best_effort)
 
 
@@ -144,6 +156,53 @@ def _cannot_be_taken(follower: Follower, wanted: ShownAction) -> str:
     return f"the schedule has '{wanted.say()}'{number}, and {why}"
 
 
+def _other_packet(now: Sequence[ShownAction], before: Sequence[ShownAction], wanted: ShownAction) -> str | None:
+    """Why the packet of that number is another one than in the schedule; None if it is the same, or none yet."""
+    packet = wanted.packet
+    if packet is None or not packet.number:
+        return None
+    steps = [_transmitting_step(actions, packet) for actions in (now, before)]
+    if None in steps or steps[0] == steps[1]:
+        return None
+    said = f"packet {packet.number} on this link, which {packet.source} transmits"
+    return f"the schedule has '{wanted.say()}', {said} at step {steps[0]}, and in the schedule at step {steps[1]}"
+
+
+def _transmitting_step(actions: Sequence[ShownAction], packet: ShownPacket) -> int | None:
+    """The number of the step that transmits the packet."""
+    link = packet.source, packet.destination
+    sent = [
+        k for k, action in enumerate(actions, 1) for one in action.transmits if (one.source, one.destination) == link
+    ]
+    return sent[packet.number - 1] if packet.number <= len(sent) else None
+
+
+def _complete(follower: Follower, schedule: Schedule) -> None:
+    """Lets packets in flight arrive, and then time pass, as long as an event of the schedule is missing."""
+    while _missing(follower, schedule) and not _is_decided(follower, schedule.breaks):
+        moves = [move for move in follower.system.moves(follower.state) if not move[0].action.by_channel]
+        arrivals = [move for move in moves if move[0].action.packet is not None]
+        ticks = [move for move in moves if move[0].action.name == TICK]
+        if not arrivals and not ticks:
+            return
+        follower.take(*(arrivals or ticks)[0])
+
+
+def _is_decided(follower: Follower, breaks: str) -> bool:
+    """True if the run violates this order or `delivers-once`, or a node has failed."""
+    return breaks in _orders_broken(follower, [breaks]) or breaks in follower.broken or _failure(follower) is not None
+
+
+def _missing(follower: Follower, schedule: Schedule) -> str | None:
+    """The first send or delivery of the schedule that the run does not have, in words; None if it has all."""
+    now = {(action.process, event) for action in follower.run.actions for event in action.happened}
+    for k, action in enumerate(schedule.actions, 1):
+        for kind, message in action.happened:
+            if (action.process, (kind, message)) not in now:
+                return f"diverged at step {k}: {action.process} never {kind}s {message}, as it does in the schedule"
+    return None
+
+
 def _failure(follower: Follower) -> str | None:
     """The first node that has failed, and how, in words."""
     names, states = follower.system.workload.processes, follower.system.local_states(follower.state)
@@ -151,18 +210,19 @@ def _failure(follower: Follower) -> str | None:
     return next((f"{name} has failed: {one.kind}: {one.said}" for name, one in failures), None)
 
 
-def _undecided_at_end(follower: Follower, breaks: str) -> str | None:
+def _undecided_at_end(follower: Follower, schedule: Schedule) -> str | None:
     """Why a run that followed the whole schedule does not show that it no longer violates the property; None if it
     does.
     """
-    system, state = follower.system, follower.state
+    system, state, breaks = follower.system, follower.state, schedule.breaks
     if (failure := _failure(follower)) is not None:
         return failure
     moves = system.moves(state)
     if not system.may_end(moves) and breaks in live_properties_broken(system, state, follower.monitor_state, moves):
         left = some(len(system.in_flight(state)), "packet")
         return f"diverged after the last step: {left} in flight, whose arrivals the schedule does not have"
-    return pending_in(system.local_states(state))
+    pending = pending_in(system.local_states(state))
+    return pending or (_missing(follower, schedule) if breaks in SAFETY else None)
 
 
 def _broken_by(follower: Follower) -> tuple[str, ...]:
@@ -174,6 +234,9 @@ def _broken_by(follower: Follower) -> tuple[str, ...]:
     if not failures and system.may_end(moves) and pending_in(states) is None:
         live = live_properties_broken(system, state, follower.monitor_state, moves)
         found += [name for name in DELIVERY if name in live]
+    return tuple(dict.fromkeys([*found, *_orders_broken(follower, WITH_TOTAL)]))
+
+
+def _orders_broken(follower: Follower, orders: Iterable[str]) -> list[str]:
     c = computation_of_run(follower.run)
-    found += [] if c is None else [name for name in WITH_TOTAL if not decide(c, name, "pending").kept]
-    return tuple(dict.fromkeys(found))
+    return [] if c is None else [name for name in orders if name in WITH_TOTAL and not decide(c, name, "pending").kept]

@@ -40,8 +40,11 @@ class Schedule(msgspec.Struct):
 
     @property
     def replies(self) -> bool:
-        """True if an application sends from inside a delivery."""
-        return any(step.action == "send" and not step.happens for step in self.steps)
+        """True if an application sends from inside a delivery. Without replies, a send that does not happen yet is one
+        that the node has queued.
+        """
+        kept = any(step.action == "send" and not step.happens for step in self.steps)
+        return kept and bool(self.request.messages_with_replies)
 
     @property
     def actions(self) -> list[ShownAction]:

@@ -13,7 +13,7 @@ from crownless.oracle.logs.converted import ConvertedLog, with_receivers
 from crownless.oracle.logs.formats import CONVERTED, Format, LogOptions, Numbering, Progress
 from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.oracle.logs.reader import computation_in, convert, converted_runs, rows_in, runs_of
-from crownless.oracle.logs.reasons import DeliveredTwice, NotAReceiver
+from crownless.oracle.logs.reasons import DeliveredTwice, NotAReceiver, empty_log
 from crownless.oracle.logs.rows import Row, by_run
 from crownless.oracle.logs.uncertain import CERTAIN, ORDER_NOT_LOGGED, weakened
 from crownless.runtime.errors import BadInput
@@ -130,7 +130,7 @@ def _of_columns(
         with request.around_monitor():
             table = read_table(content, form, name, options)
         if not table.num_rows:
-            raise BadInput("the log is empty", hint="give one event a row", file=name)
+            raise empty_log(name)
         log = None
         if table.num_rows > SMALL_UP_TO:
             log = _by_monitor(table, request, formats.numbering(content, form, table.num_rows))

@@ -17,7 +17,7 @@ from crownless.oracle.logs.lines import read_row
 from crownless.oracle.logs.lost_events import Hole, first_hole, gap, missing_send
 from crownless.oracle.logs.named_computation import FROM_ONE
 from crownless.oracle.logs.named_rows import NamedRows, by_run
-from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, TwoEvents, UnusableRow
+from crownless.oracle.logs.reasons import BeforeFirst, TwoEvents, UnusableRow, empty_log
 from crownless.oracle.logs.rows import conflicts
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import some
@@ -205,7 +205,7 @@ class RunMonitor:
     def classification(self, lost: Sequence[Hole] = ()) -> Classification:
         """The verdicts on the whole run; `lost`: holes that the rows do not show."""
         if self.run is None:
-            raise BadInput("the log is empty", hint=ONE_A_LINE, file=self.file)
+            raise empty_log(self.file)
         before = set(self.shown)
         self._decide(self.monitor.finish)
         self.shown_by_end = set(self.shown) - before

@@ -312,10 +312,11 @@ def _refuse_other_format(content: bytes, form: Format | None, found: Format | No
 
 
 def _looks_like_csv(content: bytes) -> bool:
-    """True if the first line is not a computation's process with events, and has several cells."""
-    heading = content[:_HEAD].lstrip().split(b"\n", 1)[0]
+    """True if the first line is not a computation's process with events, and has three cells, or two like the next."""
+    heading, *rows = content[:_HEAD].lstrip().splitlines()[:2] or [b""]
     others = {*b":#[]{}", *range(9)} & {*heading}
-    return not others and max(map(heading.count, (b",", b"\t", b";"))) >= 2
+    cells = [[1 + line.count(separator) for line in (heading, *rows)] for separator in (b",", b"\t", b";")]
+    return not others and any(first > 2 or (first == 2 and after == [2]) for first, *after in cells)
 
 
 def _decompressed(content: bytes, compression: str, name: str) -> bytes:

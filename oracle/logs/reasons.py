@@ -81,7 +81,7 @@ LargeIndex = ReasonKind("LargeIndex", f"'index' is more than {MAX_INDEX:,}", FRO
 UnknownKind = ReasonKind("UnknownKind", "unknown kind '{0}'", "{1}")
 NoReceiver = ReasonKind("NoReceiver", "{0} sends {1} without a receiver", "name a receiver in 'peer'")
 ReceiverTwice = ReasonKind("ReceiverTwice", "{0} sends {1} to {2} twice", "name each receiver once in 'peer'")
-OtherCells = ReasonKind("OtherCells", "it has {0} cells, not {1}")
+OtherCells = ReasonKind("OtherCells", "it has {0} cells, not {1}", "give each line a cell for each column")
 ByClock = ReasonKind("ByClock", "{0}")
 
 #: Reasons among rows of one run.
@@ -107,6 +107,11 @@ NeverDeliveredAnywhere = ReasonKind("NeverDeliveredAnywhere", "{1}, which {0} se
 #: Reasons in a run that is in progress, or read block by block.
 BeforeFirst = ReasonKind("BeforeFirst", "{0} has an event {1}, but events count from {2}")
 AfterEnd = ReasonKind("AfterEnd", "it came after the run had ended")
+
+
+def empty_log(file: str | None) -> BadInput:
+    """The error for a log without events, in any format."""
+    return BadInput("the log is empty", hint="give at least one event", file=file)
 
 
 def unknown_kind(kind: str) -> Reason:

@@ -58,7 +58,7 @@ def by_run(rows: Iterable[Row], file: str | None = None) -> dict[str, list[Row]]
     for row in looked_at(rows):
         runs.setdefault(row.run, []).append(row)
     if not runs:
-        raise BadInput("the log is empty", hint=reasons.ONE_A_LINE, file=file)
+        raise reasons.empty_log(file)
     return runs
 
 

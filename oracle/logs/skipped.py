@@ -6,7 +6,7 @@ from typing import Any
 
 from crownless.runtime.errors import BadInput
 
-from .reasons import ONE_A_LINE, Copy, Reason, ReasonKind
+from .reasons import Copy, Reason, ReasonKind
 from .rows import Row, by_run, is_name, without_conflicts
 
 
@@ -50,7 +50,7 @@ class Quarantine:
         if not usable and self.rows:
             line, reason = self.rows[0]
             problem = f"no line of it can be used; the first one: {reason.text}"
-            raise BadInput(problem, hint=reason.hint or ONE_A_LINE, file=file, line=line)
+            raise BadInput(problem, hint=reason.hint, file=file, line=line)
         return usable or by_run((), file)
 
     def add_run(self, rows: Sequence[Row], reason: Reason) -> None:

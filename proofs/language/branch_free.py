@@ -35,19 +35,19 @@ def _attribute(where: str, of: Any, name: str) -> Any:
     try:
         return attribute(of, name)
     except LookupError as error:
-        raise Refused(f"{where}: {error} is not part of what can be proved", hint=_FIXED) from None
+        raise Refused(f"{error} is not part of what can be proved", hint=_FIXED, where=where) from None
 
 
 def _compare(where: str, comparison: str, one: Any, other: Any) -> Any:
     if isinstance(one, list | tuple) or isinstance(other, list | tuple):
-        raise Refused(f"{where}: compares lists or tuples", hint="compare numbers, processes and vectors")
+        raise Refused("compares lists or tuples", hint="compare numbers, processes and vectors", where=where)
     return getattr(operator, comparison)(one, other)
 
 
 def _subscript(where: str, of: Any, at: Any) -> Any:
     if not isinstance(of, Symbol | AnyReceivers):
         hint = "keep what differs in vectors and matrices, or in named tuples"
-        raise Refused(f"{where}: reads a list or tuple by place", hint=hint)
+        raise Refused("reads a list or tuple by place", hint=hint, where=where)
     return of[at]
 
 
@@ -78,7 +78,7 @@ class BranchFree(Reader):
 
     @classmethod
     def refused(cls, where: str, reason: str, hint: str = "") -> Refused:
-        return Refused(f"{where}: {reason}", hint=hint or HINT)
+        return Refused(reason, hint=hint or HINT, where=where)
 
     def _branches(self, node: ast.If | ast.IfExp | ast.Assert) -> ast.AST:
         if not asks_for_none(node.test):
@@ -158,7 +158,7 @@ class OnTerms:
                 values = [symbolic(value, loops=name not in _TAKE_IN) for value in given]
                 return in_terms(_checked(name, attribute(*values)))
             except Refused as error:
-                raise self.refused(name, error.message, error.hint) from error
+                raise self._located(name, error) from error
             except Exception as error:  # the machine is user code: it may raise anything
                 reason = str(error).splitlines()[0] if str(error) else "no message"
                 raise self.refused(name, f"fails when it runs on terms: {type(error).__name__}: {reason}") from error
@@ -167,7 +167,14 @@ class OnTerms:
 
     def refused(self, method: str, reason: str, hint: str = "") -> Refused:
         """The error for a result of one of its methods."""
-        return Refused(f"{Call(self._protocol, method).subject}: {reason}", hint=hint)
+        return Refused(reason, hint=hint, where=Call(self._protocol, method).subject)
+
+    def _located(self, method: str, error: Refused) -> Refused:
+        """The same error with a location: the innermost known, after the method if it is in another function."""
+        if not error.where:
+            return self.refused(method, error.message, error.hint)
+        called = Call(self._protocol, method).named
+        return error if error.where.startswith(f"{called} ") else Refused(error.message, hint=error.hint, where=called)
 
 
 def _checked(name: str, result: Any) -> Any:

@@ -37,6 +37,7 @@ from crownless.proofs.language.terms import Term
 from crownless.proofs.language.z3_query import Answer, model_of
 from crownless.proofs.proving import PROOFS
 from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import with_article
 
 from .program_properties import at_end, at_rest, crown, cycle_of_sends, delivers_again, overtakes, refuses
 from .symbolic_entries import Condition, SymbolicEntries, all_hold, any_holds, negated
@@ -187,9 +188,8 @@ def _resolved(check: Check) -> ResolvedCheck:
             hint=f"give at most {MAX_MESSAGES}; or: crownless check {resolved.protocol} --program {name}",
         )
     if resolved.channel_name not in CHANNELS:
-        raise BadInput(
-            f"a {resolved.channel_name} channel cannot be put to z3", hint=f"use {' or '.join(CHANNELS)}, or use check"
-        )
+        problem = f"{with_article(resolved.channel_name)} channel cannot be put to z3"
+        raise BadInput(problem, hint=f"use {' or '.join(CHANNELS)}, or use check")
     for order in resolved.orders:
         if order not in ORDERS:
             raise BadInput(f"{order} order cannot be put to z3", hint=f"ask for {', '.join(ORDERS)}, or use check")

@@ -24,6 +24,7 @@ from crownless.model_check.system import monitors
 from crownless.model_check.system.request import machine_of
 from crownless.research import costs as simulation
 from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import with_article
 
 from .latencies import latency_named
 from .traffic import traffic_named
@@ -100,7 +101,8 @@ def machine_for(experiment: Experiment) -> ProtocolMachine:
     channel = experiment.channel or kind.needs_channel
     channel_named(channel)
     if channel not in RELIABLE:
-        raise BadInput(f"costs are not simulated over a {channel} channel", hint=f"use {' or '.join(RELIABLE)}")
+        problem = f"costs are not simulated over {with_article(channel)} channel"
+        raise BadInput(problem, hint=f"use {' or '.join(RELIABLE)}")
     kind = ClearsOneWay if kind is ExtraMessages else kind
     with machine_errors(kind):
         return machine_of(kind, experiment.processes, experiment.parameters, experiment.protocol)

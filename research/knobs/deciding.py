@@ -17,6 +17,7 @@ from crownless.proofs.induction.proved_properties import WAITS
 from crownless.proofs.induction.replay import ASSUMED_BY_PROOFS
 from crownless.proofs.language.refusals import Refused
 from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import with_article
 
 from .combinations import Combination, class_with_knobs, knobs_of
 from .prices import price_of
@@ -227,7 +228,7 @@ NOT_REFINED = "the proof is of an abstraction that this code is not shown to ref
 def proved(of: Combination, channel: str) -> Row:
     """The outcome for each property, or why there is no proof."""
     if channel not in ASSUMED_BY_PROOFS:
-        return {"unproved": f"the proofs are not about a {channel} channel"}
+        return {"unproved": f"the proofs are not about {with_article(channel)} channel"}
     if not promises_what_is_proved(of.of):
         return {"unproved": "the proof is not of all that this class promises"}
     try:

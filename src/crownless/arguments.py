@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any, TypeVar
 
 from crownless.runtime.errors import BadInput
-from crownless.runtime.printable import printable
+from crownless.runtime.printable import printable, with_article
 
 Kind = TypeVar("Kind")
 
@@ -21,7 +21,7 @@ def _refusal(name: str, given: Any, problem: str, hint: str) -> BadInput:
     except Exception:  # of any kind: it is the user's own code
         shown = ""
     if not shown or len(shown) > 60:
-        shown = f"a {type(given).__name__}"
+        shown = with_article(type(given).__name__)
     return BadInput(f"`{name}` {shown}: {problem}", hint=hint)
 
 

@@ -10,6 +10,7 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
+from crownless.command_line.verbs.listing import LONG_SECTIONS, SECTIONS
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.system.request import protocols_supporting
@@ -17,6 +18,7 @@ from crownless.spec import library
 from crownless.spec.orders import WITH_TOTAL
 
 PROTOCOL_NAMES, ORDER_NAMES, COMPUTATIONS = (", ".join(names) for names in (PROTOCOLS, WITH_TOTAL, library.names()))
+SECTION_NAMES = ", ".join((*SECTIONS, *LONG_SECTIONS))
 SELF_SENDS = f"leave out --self-sends, or name the protocols: {protocols_supporting('self_sends')}"
 MULTICAST = f"leave out --sends, or name the protocols: {protocols_supporting('multicast')}"
 COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast')}"
@@ -28,6 +30,8 @@ chek
     unknown verb 'chek'; did you mean 'check'? known: check, claims, classify, conform, cost, count, explore, knobs, list, new, prove, realize, show, vectors
 prove rts
     unknown protocol 'rts'; did you mean 'rst'? known: {PROTOCOL_NAMES}
+list foo
+    unknown section or protocol 'foo'; known: {SECTION_NAMES}, {PROTOCOL_NAMES}
 check rts
     unknown protocol 'rts'; did you mean 'rst'? known: {PROTOCOL_NAMES}
 check rst --order casual

@@ -389,6 +389,14 @@ def test_the_schedule_of_a_named_order_is_saved_before_another(crownless: Crownl
     assert "the schedule that violates delivers-all" in crownless(*command).err
 
 
+def test_why_no_schedule_is_saved_depends_on_the_verdict(crownless: Crownless, tmp_path: Path) -> None:
+    file, options = str(tmp_path / "schedule.json"), ("-n", "2", "-m", "2", "--replies", "0", "--quiet")
+    kept = crownless("conform", f"{CAUSAL}:Matrix", *options, "--order", "causal", "--save", file)
+    assert kept.err.endswith(f"{file} is not written: no required property is violated\n")
+    unknown = crownless("conform", f"{CAUSAL}:Matrix", *options, "--max-seconds", "0", "--save", file)
+    assert unknown.err.endswith(f"{file} is not written: no run was found that violates a required property\n")
+
+
 @pytest.mark.parametrize(
     ("name", "breaks"), [("ClockAfterCallback", "causal"), ("OwnColumn", "causal"), ("OverwritingMerge", "fifo")]
 )

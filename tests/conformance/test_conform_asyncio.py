@@ -224,6 +224,106 @@ def test_the_clock_of_the_loop_stands_still() -> None:
     assert conform(Clock).verdict == "holds"
 
 
+# -- inside a running loop ---------------------------------------------------------------------------------------------
+
+
+class Checks(Relay):
+    """Notes whether it runs inside a loop and a task of its own."""
+
+    loops: set[Any] = set()
+
+    async def on_packet(self, source: int, packet: str) -> None:
+        await asyncio.sleep(0)
+        self.loops.update({asyncio.get_running_loop(), asyncio.current_task()})
+        self.deliver(packet)
+
+
+def test_nodes_are_driven_inside_a_running_loop_too() -> None:
+    async def main() -> None:
+        own = {asyncio.get_running_loop(), asyncio.current_task()}
+        assert conform(Checks).verdict == "holds"
+        assert conform(Sleepy).undecided.startswith("a timer is pending: ")
+        assert cr.conform_at_random(Checks, 2, 2, runs=2, orders=["fifo"], channel="fifo").verdict == "holds"
+        assert Checks.loops.isdisjoint(own)
+        assert {asyncio.get_running_loop(), asyncio.current_task()} == own
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+# -- exceptions --------------------------------------------------------------------------------------------------------
+
+
+class WorkerFails(Worker):
+    """Its worker ends at the first packet."""
+
+    async def work(self) -> None:
+        await self.arrived.get()
+        raise ValueError("in the worker")
+
+
+class GatherFails(WorkerFails):
+    """Keeps the future of several workers."""
+
+    def __init__(self, **given: Any) -> None:
+        Relay.__init__(self, **given)
+        self.arrived = asyncio.Queue()
+        self.tasks = asyncio.gather(self.work(), asyncio.sleep(0))
+
+
+class WaitedFor(WorkerFails):
+    """Waits for its worker without a look at its result."""
+
+    async def on_packet(self, source: int, packet: str) -> None:
+        await self.arrived.put(packet)
+        await asyncio.wait([self.task])
+
+
+class ShieldFails(Relay):
+    async def on_packet(self, source: int, packet: str) -> None:
+        self.future = asyncio.shield(self.handle())
+
+    async def handle(self) -> None:
+        raise ValueError("behind a shield")
+
+
+class CallbackFails(Relay):
+    async def on_packet(self, source: int, packet: str) -> None:
+        asyncio.get_running_loop().call_soon(self.handle, packet)
+
+    def handle(self, packet: str) -> None:
+        raise ValueError(packet)
+
+
+class HandlesIts(Spawn):
+    """Retrieves the exception of each task, itself or by a callback."""
+
+    async def handle(self, packet: str, turns: int) -> None:
+        self.deliver(packet)
+        raise ValueError
+
+    async def on_packet(self, source: int, packet: str) -> None:
+        await super().on_packet(source, packet)
+        if len(self.tasks) == 1:
+            self.tasks[-1].add_done_callback(lambda task: task.exception())
+        else:
+            await asyncio.gather(self.tasks[-1], return_exceptions=True)
+
+
+@pytest.mark.parametrize("kind", [WorkerFails, GatherFails, WaitedFor, ShieldFails, CallbackFails])
+def test_an_exception_that_nobody_retrieves_is_a_failure_with_its_line(kind: type) -> None:
+    found = conform(kind)
+    assert found.verdict == "violated"
+    note = found["node-fails"].note
+    assert note.startswith(f"{kind.__name__}.on_packet(0, '")
+    assert "(tests/conformance/test_conform_asyncio.py:" in note
+    assert "ValueError: " in note
+
+
+def test_an_exception_that_the_node_handles_is_none() -> None:
+    assert conform(HandlesIts).verdict == "holds"
+
+
 # -- nodes that deliver nothing ----------------------------------------------------------------------------------------
 
 

@@ -362,7 +362,7 @@ FAILING: dict[str, tuple[type, str, str, int]] = {
     "answers them by two": (node("on_packet", ping_twice), "floods", "packets are answered by packets", 2),
     "speaks at once": (node("__init__", speaks_at_once), "speaks-unasked", "__init__ gives Transmits", 1),
     "speaks later": (node("on_packet", speaks_later), "speaks-unasked|delivers-all", "without being called|never", 2),
-    "delivers a number": (node("on_packet", delivers(1)), "not-understood", "delivers 1, a int; `deliver`", 2),
+    "delivers a number": (node("on_packet", delivers(1)), "not-understood", "delivers 1, an int; `deliver`", 2),
     "delivers anything": (node("on_packet", delivers("x")), "invents", "^delivers 'x', which no", 2),
     "delivers twice": (node("on_packet", delivers("1-2.1", "1-2.1")), "invents|delivers-once", "", 2),
     "delivers too early": (

@@ -94,6 +94,25 @@ def test_hostile_programs_fail_by_name(different: str, kind: str, words: str, tm
     assert words in found[kind].note
 
 
+POLLS = """
+import json, select, sys
+while select.select([sys.stdin], [], [])[0] and (line := sys.stdin.readline()):
+    message = json.loads(line)
+    body = {"type": message["body"]["type"] + "_ok", "in_reply_to": message["body"]["msg_id"]}
+    print(json.dumps({"src": message["dest"], "dest": message["src"], "body": body}), flush=True)
+"""
+
+
+def test_a_program_that_polls_a_buffered_input_is_not_said_to_hold_its_output(tmp_path: Path) -> None:
+    (tmp_path / "polls.py").write_text(POLLS, "utf-8")
+    found = cr.conform([sys.executable, str(tmp_path / "polls.py")], 2, 1, timeout=0.7)
+    assert "its input may be buffered: `select` and `poll` do not see" in found["hangs"].note
+    assert "flushed" not in found["hangs"].note
+    (tmp_path / "mute.py").write_text("import sys\nfor line in sys.stdin: pass", "utf-8")
+    found = cr.conform([sys.executable, str(tmp_path / "mute.py")], 2, 1, timeout=0.7)
+    assert found["hangs"].note.endswith("its output may not be flushed")
+
+
 @pytest.mark.parametrize(
     ("different", "words"),
     [

@@ -65,6 +65,7 @@ def schedule(node: Any, breaks: str, **options: Any) -> dict[str, Any]:
 
 
 OVERTAKES = schedule(Relay, "fifo", orders=["fifo"])
+STEP_3 = "the schedule has 'P2: deliver m2 from P1', packet 2 on this link"
 
 
 @pytest.mark.parametrize(
@@ -73,8 +74,7 @@ OVERTAKES = schedule(Relay, "fifo", orders=["fifo"])
 def test_a_schedule_that_the_node_does_not_follow_has_diverged_there(
     node: type, packets: str, broken: tuple[str, ...], crownless: Crownless, tmp_path: Path
 ) -> None:
-    step = "the schedule has 'P2: deliver m2 from P1', packet 2 on this link"
-    undecided = f"diverged at step 3: {step}, and P1 has transmitted {packets} to P2"
+    undecided = f"diverged at step 3: {STEP_3}, and P1 has transmitted {packets} to P2"
     again = cr.replay(node, OVERTAKES)
     assert (again.verdict, again.undecided, again.broken) == ("unknown", undecided, broken)
     with pytest.raises(Undecided, match="diverged at step 3"):
@@ -99,6 +99,101 @@ def test_a_node_that_follows_to_the_end_decides(crownless: Crownless, tmp_path: 
     for name, code, said in (("Numbers", 0, "no longer violates fifo"), ("Relay", 1, "still violates fifo")):
         answer = crownless("conform", f"{path}:{name}", "--replay", str(file))
         assert (answer.code, f"{name} {said} by this schedule" in answer.out) == (code, True)
+
+
+class Silent(Relay):
+    """Delivers nothing."""
+
+    def on_packet(self, source: int, packet: str) -> None:
+        pass
+
+
+class SecondOnly(Relay):
+    """Delivers the packets of the second process alone."""
+
+    def on_packet(self, source: int, packet: str) -> None:
+        if source == 1:
+            self.deliver(packet)
+
+
+class TwoParts(Relay):
+    """Sends a message in two packets, and delivers it at the second."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.first: set[str] = set()
+
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(to, message)
+        self.transmit(to, message)
+
+    def on_packet(self, source: int, packet: str) -> None:
+        if packet in self.first:
+            self.deliver(packet)
+        self.first.add(packet)
+
+
+class NewestFirst(Numbers):
+    """Waits for all messages of its sender, and then delivers the newest first."""
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        number, message = packet
+        self.held[source, number] = message
+        if len(self.held) == 2:
+            for key in sorted(self.held, reverse=True):
+                self.deliver(self.held[key])
+
+
+class DeliversTwice(Relay):
+    def on_packet(self, source: int, packet: str) -> None:
+        self.deliver(packet)
+        self.deliver(packet)
+
+
+@pytest.mark.parametrize(
+    ("node", "wrong", "breaks", "undecided"),
+    [
+        (Silent, Relay, "fifo", "diverged at step 3: P2 never delivers m2, as it does in the schedule"),
+        (SecondOnly, Relay, "fifo", "diverged at step 3: P2 never delivers m2, as it does in the schedule"),
+        (
+            Silent,
+            DeliversTwice,
+            "delivers-once",
+            "diverged at step 2: P2 never delivers m1, as it does in the schedule",
+        ),
+        (
+            TwoParts,
+            Relay,
+            "fifo",
+            f"diverged at step 3: {STEP_3}, which P1 transmits at step 1, and in the schedule at step 2",
+        ),
+    ],
+)
+def test_an_event_that_no_longer_happens_and_another_packet_decide_nothing(
+    node: type, wrong: type, breaks: str, undecided: str, crownless: Crownless, tmp_path: Path
+) -> None:
+    saved = schedule(wrong, breaks, orders=["fifo"])
+    again = cr.replay(node, saved)
+    assert (again.verdict, again.undecided) == ("unknown", undecided)
+    file = tmp_path / "schedule.json"
+    file.write_text(json.dumps(saved), "utf-8")
+    assert crownless("conform", f"{__file__}:{node.__name__}", "--replay", str(file)).code == 3
+
+
+def test_a_node_that_waits_is_judged_when_it_has_delivered() -> None:
+    again = cr.replay(NewestFirst, OVERTAKES)
+    assert (again.verdict, len(again.run)) == ("violated", 4)
+    again = cr.replay(Numbers, OVERTAKES)
+    assert (again.verdict, again.run.actions[-1].happened) == ("holds", (("deliver", "m1"), ("deliver", "m2")))
+    assert cr.replay(Relay, schedule(DeliversTwice, "delivers-once")).verdict == "holds"
+
+
+def test_a_message_that_was_queued_may_be_sent_now(tmp_path: Path) -> None:
+    command = program(tmp_path, "def on_send(to, message): say('queued', message)")
+    found = cr.conform(command, 2, 1).schedule("never-blocks")
+    assert found is not None
+    again = cr.replay(Relay, found.json())
+    assert (again.verdict, again.differs) == ("holds", "step 1, at P1: send m1; before: nothing")
 
 
 def test_a_node_that_fails_on_the_way_decides_nothing() -> None:

@@ -194,3 +194,21 @@ class Simulation:
 
 def _link(packet: Packet) -> tuple[int, int]:
     return packet.source, packet.destination
+
+
+class AlikeToTwo(cr.Protocol):
+    """P1 transmits a to P2, then b and a to P3; P3 counts its packets."""
+
+    promises = "asynchronous"
+    bound = (3, 1)
+    invariants = {"p3-gets-one-packet": lambda self, i, state: state < 2}
+
+    def initial(self, i: int) -> int:
+        return 0
+
+    def send(self, i: int, state: int, message: cr.Message) -> list[cr.Step]:
+        packets = [cr.Packet(i, to, kind) for kind, to in (("a", 1), ("b", 2), ("a", 2))]
+        return [cr.Step(state, packets, [cr.sent(message)])] if i == 0 else []
+
+    def on_packet(self, i: int, state: int, packet: cr.Packet) -> list[cr.Step]:
+        return [cr.Step(state + 1)]

@@ -129,7 +129,8 @@ def test_what_is_no_value_is_refused_with_its_path(value: Any, problem: str, hin
 
 def test_a_view_of_a_dictionary_is_refused() -> None:
     """Also from Python 3.12 on, where one of a mapping that can be hashed can be hashed."""
-    for viewed in ({}, FrozenMapping({})):
+    views: tuple[Mapping[str, int], ...] = ({}, FrozenMapping({}))
+    for viewed in views:
         with pytest.raises(Refused, match="mappingproxy") as refused:
             key_of((MappingProxyType(viewed),))
         assert refused.value.hint == "use a tuple of pairs, or a frozenset of them"

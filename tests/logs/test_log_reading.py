@@ -156,13 +156,22 @@ def test_a_bad_row_is_refused_in_every_format_and_way(
 
 LINE = json.dumps(SEND)
 REFUSED: list[tuple[str, bytes, str, str]] = [
-    ("a.jsonl", b"", "", "the log is empty; give one event a line"),
-    ("a.jsonl", b"\n \n", "", "the log is empty; give one event a line"),
+    ("a.jsonl", b"", "", "the log is empty; give at least one event"),
+    ("a.jsonl", b"\n \n", "", "the log is empty; give at least one event"),
     ("a.csv", b"", "", "cannot be read as CSV"),
     ("a.parquet", b"", "", "cannot be read as Parquet"),
-    ("a.csv", b"process,index,kind,message,peer\n", "", "the log is empty; give one event a row"),
+    ("a.csv", b"process,index,kind,message,peer\n", "", "the log is empty; give at least one event"),
     ("a.csv.gz", b"process,index", "", "this is not gzip, or is cut off"),
     ("a.txt", content_of(GOOD, ".csv"), "", "this looks like CSV, not like a computation"),
+    ("a.txt", b"process,kind\nP1,send\n", "", "this looks like CSV, not like a computation"),
+    ("a.log", b"process,kind\nP1,send\n", "", "this looks like CSV, not like JSON; give --format csv"),
+    ("a.csv", b"process,index,kind,message,peer\n", "--one-run", "the log is empty; give at least one event"),
+    (
+        "a.csv",
+        b"process,index,kind,message,peer\nP1,0,send\n",
+        "--skip-bad",
+        "a.csv:2: no line of it can be used; the first one: it has 3 cells, not 5; give each line a cell",
+    ),
     ("a.csv", content_of(GOOD, ".parquet"), "", "this looks like Parquet, not like CSV; give --format parquet"),
     ("a.json", content_of(GOOD, ".csv"), "", "this looks like CSV, not like JSON; give --format csv"),
     (

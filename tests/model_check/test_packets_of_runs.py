@@ -7,7 +7,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from alike_packets import Acknowledging, EqualFragments, Fragments, Guarded, Sent, Simulation, chatter
+from alike_packets import Acknowledging, AlikeToTwo, EqualFragments, Fragments, Guarded, Sent, Simulation, chatter
 from hypothesis import given
 from hypothesis import strategies as st
 from many_outcomes import read_run
@@ -50,6 +50,19 @@ def violation(kind: type[cr.Protocol], name: str, **given: Any) -> Run:
 
 def golden(text: str) -> str:
     return dedent(text).strip("\n")
+
+
+def test_packets_of_one_link_do_not_cross_where_one_looks_like_a_packet_to_another_process() -> None:
+    run = violation(AlikeToTwo, "p3-gets-one-packet", channel="fifo")
+    assert run.draw() == golden("""
+        P1       P2        P3
+         ●─a──╮   ┃         ┃   a is in flight to P2
+         ●─b──┼───╂─────╮   ┃
+         ●─a──┼───╂───╮ │   ┃
+         ┃    ┊   ┃   │ ╰─b▶●   receive b from P1
+         ┃    ┊   ┃   ╰───a▶●   receive a from P1
+         ┃    ┊   ┃         ┃
+    """)
 
 
 # -- which one arrives -------------------------------------------------------------------------------------------------

@@ -184,6 +184,11 @@ def test_a_loop_takes_each_action_that_is_possible_for_ever() -> None:
         ),
         (
             {},
+            {"channel": "unordered"},
+            r"Mine retransmits \(beat\): over an unordered channel, which loses nothing, .*",
+        ),
+        (
+            {},
             {"parameters": {"copies": 0}},
             "Mine: copies=0: too small, a packet must be able to travel; give 1 or more",
         ),

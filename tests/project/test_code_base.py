@@ -207,7 +207,8 @@ def test_a_docstring_that_says_no_purpose_is_noticed(line: str, problem: str) ->
 
 #: `file`: `name`, `name`; in a table of ARCHITECTURE.md.
 NAMED = re.compile(
-    r"`((?:spec|impl|model_check|oracle|proofs|pipeline|research|src|tests|docs)/[\w/]+\.\w+)`(?:: ((?:`\w+`(?:, )?)+))?"
+    r"`((?:spec|impl|model_check|oracle|proofs|pipeline|research|src|tests|docs)/[\w/]+\.\w+)`"
+    r"(?:: ((?:`\w+`(?:, )?)+))?"
 )
 
 

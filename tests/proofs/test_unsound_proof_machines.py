@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import broken_cbcast
 import broken_matrix_variants
@@ -17,7 +18,7 @@ from test_proofs_of_causal_order import CAUSAL, FEW, SEEDS, proof_for, put
 from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, NumbersTheCopies, Planted, TrustsP2ByBranch
 
 from crownless.command_line.verbs.prove import prove_
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.workloads import Free
 from crownless.model_check.search.explorer import explore
@@ -101,8 +102,36 @@ def test_the_command_says_in_one_line_what_it_refuses() -> None:
     with pytest.raises(Refused) as refused:
         run(TrustsP2ByBranch)
     line = str(refused.value)
-    assert re.match(r"TrustsP2ByBranch\.deliverable \(\S*unsound_proof_machines\.py:\d+\): ", line)
+    assert re.match(r"TrustsP2ByBranch\.deliverable: <lambda> \(\S*unsound_proof_machines\.py:\d+\): ", line)
     assert "\n" not in line
+
+
+class Loops(Rst):
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        while True:
+            return True
+
+
+class CallsAFunctionThatLoops(Rst):
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
+        return its_length(state.sent)
+
+
+def its_length(some: Any) -> int:
+    return len(some)
+
+
+@pytest.mark.parametrize(
+    ("machine", "where"),
+    [
+        (Loops, r"Loops\.deliverable \(\S*:\d+\): a while loop"),
+        (CallsAFunctionThatLoops, r"CallsAFunctionThatLoops\.deliverable: its_length \(\S*:\d+\): len "),
+    ],
+)
+def test_a_refusal_has_one_location(machine: type[ProtocolMachine], where: str) -> None:
+    with pytest.raises(Refused, match=where) as refused:
+        run(machine)
+    assert str(refused.value).count(".py:") == 1
 
 
 # -- runs that show it -------------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def test_the_keyboard_alone_makes_a_run_and_keeps_its_place(tmp_path: Path) -> N
             shown.keyboard.press("Enter")
             assert shown.locator("#run li").count() == done
             assert shown.evaluate("document.activeElement.closest('#moves') !== null")
-        for words in ("fifo: kept in this run so far", "later: P1: send m1 to P2"):
+        for words in ("fifo: no delivery yet", "later: P1: send m1 to P2"):
             shown.get_by_role("button", name=words).first.focus()
             shown.keyboard.press("Enter")
             assert shown.evaluate("document.activeElement !== document.body")

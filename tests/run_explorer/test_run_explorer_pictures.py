@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from alike_packets import AlikeToTwo
 from browser import needs_chromium, one_browser, opened  # noqa: F401
 from explorer_pages import RUNS, effect, page_of, space_of, violation
 from svg_reading import Seen
@@ -55,6 +56,18 @@ def test_a_run_is_said_and_drawn_as_everywhere(
         assert bool(drawn.arrow_kinds()[kind]) == bool(wanted.arrow_kinds()[kind]), kind
     samples = 1 if wanted.kinds()["chain"] else 0  # in the legend
     assert drawn.kinds()["chain"] == wanted.kinds()["chain"] - samples
+
+
+@needs_chromium
+def test_packets_of_one_link_do_not_cross_on_a_page(tmp_path: Path) -> None:
+    run = violation(AlikeToTwo, 3, 1, "p3-gets-one-packet", channel="fifo")
+    space = space_of(AlikeToTwo, 3, 1, channel="fifo")
+    with opened(page_of(tmp_path, space, choices_of(space, run))) as shown:
+        drawn = Seen(shown.locator("#diagram").evaluate("element => new XMLSerializer().serializeToString(element)"))
+    to_p3 = [arrow.points for arrow in drawn.arrows if abs(arrow.points[-1][0] - drawn.columns[2]) < 20]
+    rows = sorted((points[0][1], points[-1][1]) for points in to_p3)
+    assert len(rows) == 2
+    assert rows[0][1] < rows[1][1]
 
 
 def walks(data: dict[str, Any], name: str, count: int) -> Iterator[list[int]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import needs_chromium, opened  # its one browser has a running asyncio loop, which nodes cannot have
+from browser import needs_chromium, opened
 from explorer_pages import choose, explored, page_of, space_of
 
 import crownless as cr
@@ -19,6 +19,7 @@ from crownless.model_check.system.request import Check
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.in_process import InProcess
 from crownless.oracle.logs.reader import subjects
+from crownless.oracle.logs.uncertain import ORDER_NOT_LOGGED
 from crownless.run_explorer.server import ExplorerServer
 from crownless.run_explorer.state_space import StateSpace
 from crownless.run_explorer.subjects import of_check, of_computation, of_nodes
@@ -46,6 +47,11 @@ class Fails(LateNode):
         raise ValueError
 
 
+class Silent(LateNode):
+    async def on_packet(self, source: int, packet: str) -> None:
+        pass
+
+
 class Prompt(LateNode):
     async def on_packet(self, source: int, packet: str) -> None:
         self.deliver(packet)
@@ -67,6 +73,31 @@ class Beats(Unordered):
 
 def nodes(kind: type, messages: int = 1) -> StateSpace:
     return of_nodes(InProcess(kind, 2), Request(2, messages)).space
+
+
+def tied(folder: Path) -> StateSpace:
+    """The page of spans: a sends x and y at the same time, and then z; b delivers y, x, and c z alone."""
+
+    def span(name: str, kind: int, start: int, cause: str = "") -> dict[str, Any]:
+        links = [{"traceId": "1", "spanId": cause}] if cause else []
+        return {"traceId": "1", "spanId": name, "kind": kind, "startTimeUnixNano": str(start), "links": links}
+
+    services = {
+        "a": [span("x", 4, 10), span("y", 4, 10), span("z", 4, 20)],
+        "b": [span("1", 5, 30, "y"), span("2", 5, 40, "x")],
+        "c": [span("3", 5, 30, "z")],
+    }
+    content = [
+        {
+            "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]},
+            "scopeSpans": [{"spans": each}],
+        }
+        for name, each in services.items()
+    ]
+    file = folder / "spans.json"
+    file.write_text(json.dumps({"resourceSpans": content}), "utf-8")
+    (named,) = subjects(str(file))
+    return of_computation(named).space
 
 
 def log(folder: Path, index: int) -> StateSpace:
@@ -115,6 +146,26 @@ def test_a_log_with_holes_keeps_nothing_in_any_run(tmp_path: Path) -> None:
     assert log(tmp_path, 1).as_data()["undecided"] == {}
 
 
+def test_nodes_that_deliver_nothing_keep_no_order() -> None:
+    data = nodes(Silent).as_data()
+    assert {data["undecided"].get(name) for name in ("fifo", "causal", "synchronous")} == {
+        "no message is ever delivered"
+    }
+    assert "delivers-once" not in data["undecided"]
+    assert "fifo" not in nodes(Prompt).as_data()["undecided"]
+    with ExplorerServer(of_nodes(InProcess(Silent, 2), Request(2, 1))) as server:
+        answer = server.shortest([known.name for known in server.explored.space.properties].index("fifo"))
+    assert answer == {"choices": None, "unknown": "no message is ever delivered"}
+
+
+def test_a_violation_by_an_order_that_the_log_does_not_show_is_unknown(tmp_path: Path) -> None:
+    space = tied(tmp_path)
+    data = space.as_data()
+    assert data["undecided"]["fifo"] == data["undecided_in_run"]["fifo"] == ORDER_NOT_LOGGED
+    shown = {data["properties"][k][0] for effect in data["effects"] for k in effect}
+    assert shown.isdisjoint({"fifo", "causal"})
+
+
 @pytest.mark.parametrize(
     ("protocol", "bound"), [(Beats, "copies=2; beat: at any time; a packet that equals 2"), ("buffer", "channel")]
 )
@@ -147,7 +198,7 @@ def test_a_run_without_end_is_not_served_as_a_shortest_violation() -> None:
 def test_the_page_of_nodes_with_a_timer_says_that_it_is_unknown(tmp_path: Path) -> None:
     with opened(page_of(tmp_path, nodes(LateNode))) as shown:
         choose(shown, "P1: send m1 to P2")
-        assert shown.locator("#orders button", has_text="fifo").inner_text() == "✓ fifo"
+        assert shown.get_by_role("button", name="fifo: no delivery yet, nothing to judge").inner_text() == "· fifo"
         choose(shown, "P2: deliver m1")
         assert shown.locator("#orders button", has_text="fifo").inner_text() == "? fifo"
         assert shown.locator(".strip .kept").count() == 0
@@ -165,6 +216,27 @@ def test_the_page_of_a_log_with_holes_says_that_it_is_unknown(tmp_path: Path) ->
         assert shown.get_by_role("button", name=f"fifo: unknown: {HOLE}").count() == 1
         shown.locator("#orders button", has_text="fifo").click()
         assert shown.locator("#said").inner_text() == f"No run was found that violates fifo; it is unknown: {HOLE}."
+
+
+@needs_chromium
+def test_the_page_of_nodes_that_deliver_nothing_says_so(tmp_path: Path) -> None:
+    with opened(page_of(tmp_path, nodes(Silent))) as shown:
+        choose(shown, "P1: send m1 to P2", "P2: receive message m1")
+        fifo = shown.locator("#orders button", has_text="fifo")
+        assert fifo.inner_text() == "· fifo"
+        fifo.click()
+        said = "No run was found that violates fifo; it is unknown: no message is ever delivered."
+        assert shown.locator("#said").inner_text() == said
+
+
+@needs_chromium
+def test_the_page_of_a_log_with_events_of_unknown_order_shows_no_violation_by_them(tmp_path: Path) -> None:
+    with opened(page_of(tmp_path, tied(tmp_path))) as shown:
+        choose(shown, "a: send", "a: send", "b: deliver")
+        assert shown.get_by_role("button", name=f"fifo: unknown: {ORDER_NOT_LOGGED}").inner_text() == "? fifo"
+        shown.locator("#orders button", has_text="fifo").click()
+        said = f"No run was found that violates fifo; it is unknown: {ORDER_NOT_LOGGED}."
+        assert shown.locator("#said").inner_text() == said
 
 
 @needs_chromium

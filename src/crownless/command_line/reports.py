@@ -1,6 +1,6 @@
 """The options with which verbs that find violations write reports, traces and diagrams of them to files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import click
@@ -38,10 +38,8 @@ class Reports(NamedTuple):
             if line.run is not None
         ]
         if not shown:
-            certain = all(line.verdict == "holds" for suite in suites for line in suite.lines)
-            why = "there is no violating run" if certain else "no violating run was found"
             for name in filter(None, (self.itf, self.svg, self.html)):
-                say(f"{name} is not written: {why}")
+                say_not_written(name, suites)
             return
         if self.itf is not None:
             subject, broken, run = shown[0]
@@ -52,6 +50,13 @@ class Reports(NamedTuple):
             found = ((suite.subject, [(line.property.name, line.run) for line in suite.lines]) for suite in suites)
             diagrams = [one for subject, runs in found for one in diagrams_of_violations(subject, runs)]
             write_diagrams(self.svg, self.html, diagrams, f"Violations: {', '.join(titles)}")
+
+
+def say_not_written(name: str, suites: Iterable[Suite]) -> None:
+    """Reports why a file of violating runs is not written: there are none, or none were found."""
+    certain = all(line.verdict == "holds" for suite in suites for line in suite.lines)
+    said = "no required property is violated" if certain else "no run was found that violates a required property"
+    say(f"{name} is not written: {said}")
 
 
 #: The options of `Reports`, as `reports`.

@@ -18,18 +18,14 @@ function pictureOf(space, moments) {
     const first = events.length;
     const add = (kind) => events.push({ process: action.process, kind, place, row: events.length }) - 1;
     const inChannel = takeFromChannel(action, { arrows, sent, undelivered, waits, crashed, first }, add);
-    const left = [...action.transmits];
-    while (left.length) {
-      const alike = left.filter((packet) => labelOfPacket(packet) === labelOfPacket(left[0]));
-      const once = alike.filter((packet, k) => alike.findIndex((each) => each.destination === packet.destination) === k);
-      once.forEach((packet) => left.splice(left.indexOf(packet), 1));
+    sendsOf(action).forEach((packets) => {
       const start = add("send");
-      once.forEach((packet) => {
+      packets.forEach((packet) => {
         const arrow = { packet, start, end: null, lost: false, copy: false };
         arrows.push(arrow);
         sent.set(packet, { arrow, received: false, underWay: 1, queued: [] });
       });
-    }
+    });
     const crash = action.name === "crash" && action.byChannel;
     if (events.length === first) add(inChannel ? "silent" : crash ? "crash" : "internal");
     if (crash) crashed.add(action.process);
@@ -44,6 +40,19 @@ function pictureOf(space, moments) {
   });
   const queued = [...sent.values()].filter(({ arrow }) => arrow.packet.control).flatMap((each) => each.queued);
   return { events, arrows, waits: [...waits, ...[...undelivered, ...queued].map((wait) => ({ ...wait, until: null }))] };
+}
+
+/** The packets of an action as sends, each to several receivers if the packets look alike. Those of one link are in the order
+ * transmitted. */
+function sendsOf({ transmits }) {
+  const sends = [];
+  transmits.forEach((packet) => {
+    const last = sends.findLastIndex((packets) => packets.some(({ destination }) => destination === packet.destination));
+    const ofIt = sends.slice(last + 1).find(([first]) => labelOfPacket(first) === labelOfPacket(packet));
+    if (ofIt) ofIt.push(packet);
+    else sends.push([packet]);
+  });
+  return sends;
 }
 
 /** Ends the arrow of the packet that an action takes from the channel, if it does; true of what happens to a packet in

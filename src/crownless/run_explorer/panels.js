@@ -65,10 +65,12 @@ function lookAt(event) {
 
 function showStrip(moments) {
   const broken = new Map(brokenBy(space, moments).map(([name, , place]) => [name, place]));
-  const begun = moments.some(({ action }) => action !== null && action.happened.length > 0);
+  const happened = moments.flatMap(({ action }) => action?.happened ?? []);
+  const lacks = happened.length ? "" : "no event yet";
+  const ordered = happened.some(([kind]) => kind === "deliver") ? "" : lacks || "no delivery yet";
   const items = space.properties.map(([name, meaning], k) => {
-    const unknown = begun ? unknownHere(space, name, moments.at(-1)) : undefined;
-    return [space.orders.includes(name), stripItem(name, meaning, broken.get(name), k, begun, unknown)];
+    const order = space.orders.includes(name), unknown = unknownHere(space, name, moments.at(-1));
+    return [order, stripItem(name, meaning, broken.get(name), k, order ? ordered : lacks, unknown)];
   });
   for (const [id, orders] of [["orders", true], ["properties", false]]) {
     const list = items.filter(([order]) => order === orders).map(([, item]) => item);
@@ -78,16 +80,16 @@ function showStrip(moments) {
 }
 
 /** A property, with the place of the action that broke it in this run: -1 is the end of the run, undefined if it is kept.
- * `begun`: the run has an event, so that there is something to judge. `unknown`: why that it is kept is unknown. */
-function stripItem(name, meaning, place, k, begun, unknown) {
+ * `awaited`: what the run lacks, so that there is nothing to judge. `unknown`: why that it is kept is unknown. */
+function stripItem(name, meaning, place, k, awaited, unknown) {
   const item = document.createElement("li");
   const kept = place === undefined;
   const failure = space.failures.includes(name);
-  const earned = begun && !unknown;
-  const keeps = !begun ? "no event yet, nothing to judge" : unknown ? `unknown: ${unknown}` : failure ? "has not happened in this run" : "kept in this run so far";
+  const earned = !awaited && !unknown;
+  const keeps = awaited ? `${awaited}, nothing to judge` : unknown ? `unknown: ${unknown}` : failure ? "has not happened in this run" : "kept in this run so far";
   const breaks = failure ? "happened" : "broken";
   const how = kept ? keeps : place === -1 ? `${breaks} if the run ends here` : `${breaks} by action ${place + 1}`;
-  item.appendChild(button(`${!kept ? "✗" : earned ? "✓" : begun ? "?" : "·"} ${name}${kept && earned && failure ? ": not so far" : ""}`, `property-${name}`, {
+  item.appendChild(button(`${!kept ? "✗" : earned ? "✓" : awaited ? "·" : "?"} ${name}${kept && earned && failure ? ": not so far" : ""}`, `property-${name}`, {
     class: kept ? (earned ? "kept" : "open") : "broken", title: `${meaning}: ${how}. Click for a shortest run that violates it.`,
     "aria-label": `${name}: ${how}`,
   }, () => goToViolation(k)));

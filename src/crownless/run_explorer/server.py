@@ -72,6 +72,8 @@ class ExplorerServer(ThreadingHTTPServer):
             if number < 0:
                 raise IndexError(number)
             known = self.explored.space.properties[number]
+            if known.name in self.explored.space.names.uncertain:
+                return {"choices": None, "unknown": self.explored.space.undecided(known.name)}
             # Monitors of other orders would only make more states.
             orders = (known.name,) if known.name in WITH_TOTAL else ()
             check = replace(self.explored.check, orders=orders, properties=(known._replace(promised=True),))

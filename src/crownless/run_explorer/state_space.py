@@ -17,6 +17,7 @@ from crownless.model_check.system.named_numbers import comparisons
 from crownless.model_check.system.properties import DELIVERS_ALL, NEVER_BLOCKS, default_orders, not_promised
 from crownless.model_check.system.request import ResolvedCheck
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
+from crownless.oracle.conformance.conformance_result import NOTHING_DELIVERED
 from crownless.oracle.conformance.node_machine import pending_in
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.runtime.printable import printable
@@ -52,13 +53,15 @@ class Table:
 
 class Names(NamedTuple):
     """The page's names of processes, and of messages that a program names; and the scope in words. `undecided`: why a
-    log shows of no run that it keeps a property.
+    log shows of no run that it keeps a property. `uncertain`: the orders that are violated only by an order of events
+    that the log does not show; the page shows no violation of these.
     """
 
     processes: Sequence[str]
     messages: Mapping[str, str]
     scope: str
     undecided: Callable[[str], str | None] = lambda name: None
+    uncertain: Collection[str] = ()
 
 
 class StateSpace:
@@ -84,11 +87,15 @@ class StateSpace:
         self.is_of_a_protocol = names is None and type(check.machine).shows_variables
         scope = "; ".join(filter(None, (*check.bounds, check.machine.not_tried)))
         self.names = names or Names(check.workload.processes, {}, scope)
-        self.undecided = undecided or self.names.undecided
+        self._undecided = undecided or self.names.undecided
+        self._is_recorded = names is not None
         self.system: System = check.system()
         shown = (DELIVERS_ALL.name, *([] if names else [NEVER_BLOCKS.name]))
         self.properties = [known for known in check.properties if known.kind == "always" or known.name in shown]
-        self._place = {known.name: k for k, known in enumerate(self.properties)}
+        #: The places of the properties whose violations are shown.
+        self._place = {
+            known.name: k for k, known in enumerate(self.properties) if known.name not in self.names.uncertain
+        }
         self._tables = {name: Table() for name in ("effects", "messages", "packets", "steps", "locals")}
         self._effect(())
         self._guards: dict[str, list[str]] = {}
@@ -223,6 +230,18 @@ class StateSpace:
     def choice_of(self, node: int, step: LocalStep) -> int:
         """The number of the move of a node that takes a step."""
         return [_facts(known) for known, _ in self._moves(self._nodes[node][0])].index(_facts(step))
+
+    def undecided(self, name: str) -> str | None:
+        """Why it is unknown whether all runs keep a property, although none of those searched so far violates it."""
+        reason = self._undecided(name)
+        if reason is None and name in WITH_TOTAL and not (self._is_recorded or self._delivers_something):
+            return NOTHING_DELIVERED
+        return reason
+
+    @property
+    def _delivers_something(self) -> bool:
+        """True if one of the steps known so far delivers a message."""
+        return any(kind == "deliver" for row in self.step_rows for kind, _ in row[6])
 
     @property
     def promised(self) -> list[str]:

@@ -1,6 +1,6 @@
 """The subjects of the run explorer: a protocol, a saved run of one, or a computation in all its linearizations."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from crownless.oracle.conformance.conformance_request import DELIVERY, Request
 from crownless.oracle.conformance.node import Implementation
 from crownless.oracle.conformance.node_machine import check_of_nodes
 from crownless.oracle.conformance.schedules import Schedule
-from crownless.oracle.log_orders.classification import as_logged
+from crownless.oracle.log_orders.classification import as_logged, verdicts
 from crownless.oracle.logs.named_computation import NamedComputation
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
@@ -66,10 +66,20 @@ def of_computation(named: NamedComputation) -> Explored:
         if event.message is not None
     )
 
-    def undecided(name: str) -> str | None:
-        return as_logged(named, Verdict(name, kept=True), "pending").unknown
+    uncertain = _uncertain_orders(named)
 
-    return _every_linearization(c, named.run or printable_name(named.file), events, shows, lacks, undecided)
+    def undecided(name: str) -> str | None:
+        return uncertain.get(name) or as_logged(named, Verdict(name, kept=True), "pending").unknown
+
+    name = named.run or printable_name(named.file)
+    return _every_linearization(c, name, events, shows, lacks, undecided, uncertain)
+
+
+def _uncertain_orders(named: NamedComputation) -> dict[str, str]:
+    """The orders that are violated only by an order of events that the log does not show, and why that is unknown."""
+    if not named.uncertain.unordered:
+        return {}
+    return {one.order: one.because for one in verdicts(named, WITH_TOTAL, "pending") if one.outcome == "unknown"}
 
 
 def _every_linearization(
@@ -79,12 +89,13 @@ def _every_linearization(
     shows: str = "",
     lacks: str = "",
     undecided: Callable[[str], str | None] = lambda name: None,
+    uncertain: Collection[str] = (),
 ) -> Explored:
     """A computation, beginning with its events in that order, each by process, kind, and name of the message."""
     script, messages = _plain_script(c)
     check = _with_orders(Check(protocol="unordered", program=script))
     scope = f"{some(len(c.processes), 'process')}, {some(len(c.messages), 'message')}, {ANY_LINEARIZATION}{lacks}"
-    names = Names(c.processes, messages, scope, undecided)
+    names = Names(c.processes, messages, scope, undecided, uncertain)
     space = StateSpace(check.resolve(), names)  # another one, in which nodes are numbered as they come
     start, node = list[int](), 0
     for event in begin:

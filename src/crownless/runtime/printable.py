@@ -64,6 +64,11 @@ def some(number: int, thing: str) -> str:
     return f"{number:,} {thing if number == 1 else plural}"
 
 
+def with_article(noun: str) -> str:
+    """A noun, such as the name of a channel or of a type, with its article: ``a fifo``, ``an unordered``."""
+    return f"{'an' if noun[:1] in tuple('aeiouAEIOU') else 'a'} {noun}"
+
+
 def listed(names: Iterable[str]) -> str:
     """Names as in a sentence: ``a``, ``a and b``, ``a, b and c``."""
     *others, last = names or ("",)
@@ -84,7 +89,7 @@ def shown(value: Any, show: Callable[[Any], str] = repr) -> str:
     try:
         text = show(value)
     except Exception as error:  # any exception: it is the value's own code
-        return f"<a {type(value).__name__}: its {show.__name__} fails with {type(error).__name__}>"
+        return f"<{with_article(type(value).__name__)}: its {show.__name__} fails with {type(error).__name__}>"
     return shortened(_AT_AN_ADDRESS.sub(r"<\1>", text), LONGEST_VALUE)
 
 

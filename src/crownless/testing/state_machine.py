@@ -33,7 +33,7 @@ from crownless.oracle.conformance.walks import (
     without_middle,
 )
 from crownless.runtime.errors import BadInput, Undecided
-from crownless.runtime.printable import listed, printable, some
+from crownless.runtime.printable import listed, printable, some, with_article
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.orders import WITH_TOTAL, order_named, refuse_total_of_unicasts
 
@@ -166,7 +166,7 @@ def _channel(given: Any) -> type[Channel]:
 
 
 def _named(subject: Any) -> str:
-    return printable(repr(subject)) if isinstance(subject, str) else f"a {type(subject).__name__}"
+    return printable(repr(subject)) if isinstance(subject, str) else with_article(type(subject).__name__)
 
 
 class _Driven(RuleBasedStateMachine):

@@ -15,7 +15,7 @@ from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
 from crownless.command_line.options import CHANNEL_NAMES, KINDS_OF_SENDS, limits_of, with_output, within
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.pictures import write_file
-from crownless.command_line.reports import Reports, with_reports
+from crownless.command_line.reports import Reports, say_not_written, with_reports
 from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.oracle.conformance.bodies import to_ignore
@@ -25,7 +25,7 @@ from crownless.oracle.conformance.conforming import conform, conform_at_random
 from crownless.oracle.conformance.in_process import sends_of
 from crownless.oracle.conformance.node import Implementation
 from crownless.oracle.conformance.replays import replay
-from crownless.oracle.conformance.schedules import Schedule, read_schedule
+from crownless.oracle.conformance.schedules import read_schedule
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import as_json as json_of
@@ -137,7 +137,7 @@ def conform_(
     reports.write([result.suite()])
     if save_in is not None:
         drawn = sorted(shown(result), key=lambda line: line.property.name not in request.orders)
-        _save(save_in, result.schedule(drawn[0].property.name) if drawn else None)
+        _save(save_in, result, drawn[0].property.name if drawn else None)
     if as_json:
         print_json(result.json())
     else:
@@ -169,9 +169,10 @@ def _replay(
     return exit_code({found.verdict})
 
 
-def _save(name: str, schedule: Schedule | None) -> None:
+def _save(name: str, result: Conformance, breaks: str | None) -> None:
+    schedule = None if breaks is None else result.schedule(breaks)
     if schedule is None:
-        say(f"{name} is not written: nothing is violated")
+        say_not_written(name, [result.suite()])
         return
     write_file("--save", name, json_of(schedule.json(), indent=2) + "\n")
     say(f"{name}: the schedule that violates {schedule.breaks}; again: crownless conform --replay {name} …")

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -23,7 +22,7 @@ from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.model_check.system.properties import DELIVERS_ONCE, default_orders, properties_of
 from crownless.model_check.system.request import default_of
 from crownless.runtime import research_parts
-from crownless.runtime.errors import BadInput, unknown_name
+from crownless.runtime.errors import BadInput
 from crownless.spec import library, notation
 from crownless.spec.bibliography import BIBLIOGRAPHY, references
 from crownless.spec.clocks import CLOCKS
@@ -111,9 +110,7 @@ def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
 
 
 def _protocol(name: str) -> type[ProtocolMachine]:
-    if not is_own(name) and name not in PROTOCOLS and get_close_matches(name, _FACTS, 1):
-        raise unknown_name("section", name, _FACTS)
-    kind = protocol_named(name)
+    kind = protocol_named(name, "section or protocol", _FACTS)
     check_class(kind)
     return kind
 
