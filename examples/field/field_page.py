@@ -24,7 +24,9 @@ every schedule within a bound, and public collections of traces, classified by [
 few violated rows say that random runs were made instead, or that a time limit ended the search: their runs are the
 shortest that were found. A verdict is about the code that is named, at the commit that is named, driven as described,
 over the channel and within the bound that are printed: *kept* means that no schedule within it violates the order, and
-is no proof beyond it. The violation in each row's verdict was also reproduced on the bare code, without crownless.
+is no proof beyond it. A larger search, with one process or one message more, has a date of its own. Code with tasks or
+threads of its own is given one input at a time, when it is idle: races between its own tasks are not tried. The
+violation in each row's verdict was also reproduced on the bare code, without crownless.
 [Concepts](concepts.md) has the orders. If a row is wrong, or a later commit repairs it, please say so: a row is a
 folder of `examples/field/`.
 """
@@ -149,14 +151,16 @@ def _said(row: Row, verdict: Verdict) -> str:
         found = " found" if "--random" in row.options else ""
         smallest = f"The smallest bound{found} with it: {_count(n, 'process')} and {_count(m, 'message')}."
         return f"**violates {row.violation.what}** {scope}. {smallest}"
-    larger = "; ".join(
-        f"{_count(more['processes'], 'process')} and {_count(more['messages'], 'message')}: {_larger(more)}"
-        for more in verdict["larger"]
-    )
+    larger = "; ".join(map(_larger, verdict["larger"]))
     return f"keeps {', '.join(kept) or 'asynchronous order'} {scope}. One more: {larger or 'not tried'}."
 
 
 def _larger(more: Verdict) -> str:
+    bound = f"{_count(more['processes'], 'process')} and {_count(more['messages'], 'message')}"
+    return f"{bound}, {more['date']}: {_outcome(more)}"
+
+
+def _outcome(more: Verdict) -> str:
     if more["verdict"] == "unknown":
         return f"not decided in {more['max_seconds']:g} s"
     if more["verdict"] == "violated":

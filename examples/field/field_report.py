@@ -164,7 +164,8 @@ def one_more(row: Row, checkouts: Path, max_seconds: float) -> Iterator[Verdict]
         said = conform(row, checkouts, n, m, "--max-seconds", str(max_seconds))
         if replies_left_out := said["verdict"] == "unknown" and WITH_REPLIES in said["scope"]:
             said = conform(without_replies, checkouts, n, m, "--max-seconds", str(max_seconds))
-        found = {"processes": n, "messages": m, "verdict": said["verdict"], "states": said["states"]}
+        found = {"date": date.today().isoformat(), "processes": n, "messages": m}
+        found |= {"verdict": said["verdict"], "states": said["states"]}
         yield found | {"max_seconds": max_seconds, "free_sends": replies_left_out}
 
 

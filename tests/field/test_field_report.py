@@ -143,8 +143,14 @@ def test_what_keeps_its_promise_is_tried_with_one_process_and_one_message_more(t
         (3, 2, "holds"),
         (2, 3, "holds"),
     ]
+    file = folder / "examples/field/theirs/verdict.json"
+    earlier = json.loads(file.read_text())
+    earlier["larger"] = larger = [{**more, "date": "2001-02-03"} for more in larger]
+    file.write_text(json.dumps(earlier))
     run_again(folder)
-    assert json.loads((folder / "examples/field/theirs/verdict.json").read_text())["larger"] == larger
+    again = json.loads(file.read_text())
+    assert (again["larger"], again["date"] > "2001-02-03") == (larger, True)
+    assert "One more: 3 processes and 2 messages, 2001-02-03: kept" in (folder / "docs/field_report.md").read_text()
 
 
 def test_a_verdict_that_is_not_that_of_the_row_is_noticed(tmp_path: Path) -> None:
