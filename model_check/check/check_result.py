@@ -238,9 +238,9 @@ class CheckResult(Drawn):
     def scope(self) -> str:
         """The scope of the verdict, in words."""
         stopped, not_tried = self.exploration.stopped, self.check.machine.not_tried
-        every = f"every interleaving of inputs; {not_tried}" if not_tried else "every interleaving"
+        every = "every interleaving of inputs" if not_tried else "every interleaving"
         searched = f"search ended early: {stopped}" if stopped else every
-        return "; ".join([*self.check.bounds, searched, str(self.engine)])
+        return "; ".join(filter(None, [*self.check.bounds, searched, not_tried, str(self.engine)]))
 
     @property
     def actions(self) -> dict[str, int]:
