@@ -25,7 +25,7 @@ from crownless.spec.delivery_disorder import ProcessSummary, summaries
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.drawn import Drawn
-from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, earned, strongest_of
+from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, earned, strongest_of, telling
 
 if TYPE_CHECKING:
     from crownless.oracle.log_orders.complete import Delivery
@@ -166,7 +166,7 @@ class Classification(Drawn, Mapping[str, Verdict]):
         return all(self.verdicts)
 
     def __repr__(self) -> str:
-        kept = ", ".join(self.kept) or "none"
+        kept = ", ".join(self.kept_and_telling) or "none"
         return in_brackets(f"{some(self.subject.messages, 'message')}: kept: {kept}")
 
     def __str__(self) -> str:
@@ -207,6 +207,11 @@ class Classification(Drawn, Mapping[str, Verdict]):
     def kept(self) -> list[str]:
         """The orders that are kept."""
         return [verdict.order for verdict in self.verdicts if verdict.kept]
+
+    @property
+    def kept_and_telling(self) -> list[str]:
+        """The same, without orders that every computation of such messages keeps."""
+        return [order for order in self.kept if order in telling(unicasts=self.subject.unicasts)]
 
     @property
     def strongest(self) -> list[str]:

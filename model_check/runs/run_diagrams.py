@@ -12,7 +12,7 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.diagrams.diagram import Diagram, Emphasis, Variable, Wait
 from crownless.spec.diagrams.emphasis import emphasis_of
-from crownless.spec.orders import WITH_TOTAL, Verdict, decide
+from crownless.spec.orders import ORDERS, Verdict, decide
 
 from .packets import ARRIVES
 
@@ -71,7 +71,7 @@ def _events(run: Run) -> list[tuple[str, str, str]]:
 
 def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
     """The packets of the messages that violate a property."""
-    if breaks in WITH_TOTAL:
+    if breaks in ORDERS:
         violation = violation_of(run, breaks)
         c = None if violation is None else violation.computation
         found = None if violation is None or c is None else emphasis_of(c, violation)

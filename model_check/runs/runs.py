@@ -17,7 +17,7 @@ from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import NOTICED
 from crownless.spec.diagrams.text import in_text
 from crownless.spec.drawn import Drawn
-from crownless.spec.orders import WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
 from .packets import ARRIVES, PacketId, PacketTracker
 from .run_diagrams import diagram_of_run, violation_of
@@ -215,7 +215,7 @@ class Run(Drawn):
         """Why it violates the orders among these properties, by default the one that it was found to violate: the cycle
         of constraints, or the crown, in lines. None if FIFO or causal order is among them: the drawing shows why.
         """
-        orders = [name for name in properties or (self.breaks or "",) if name in WITH_TOTAL]
+        orders = [name for name in properties or (self.breaks or "",) if name in ORDERS]
         if any(order in NOTICED for order in orders):
             return []
         shown: dict[str, str] = {}

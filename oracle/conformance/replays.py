@@ -17,7 +17,7 @@ from crownless.runtime.errors import Undecided
 from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
-from crownless.spec.orders import WITH_TOTAL, decide
+from crownless.spec.orders import ORDERS, decide
 
 from .answers import Answers
 from .conformance_request import DELIVERY
@@ -174,5 +174,5 @@ def _broken_by(follower: Follower) -> tuple[str, ...]:
         live = live_properties_broken(system, state, follower.monitor_state, moves)
         found += [name for name in DELIVERY if name in live]
     c = computation_of_run(follower.run)
-    found += [] if c is None else [name for name in WITH_TOTAL if not decide(c, name, "pending").kept]
+    found += [] if c is None else [name for name in ORDERS if not decide(c, name, "pending").kept]
     return tuple(dict.fromkeys(found))
