@@ -354,7 +354,8 @@ class StreamingMonitor:
             if column in self.given_up and column not in self.violations:
                 below = weaker(order, unicasts=self.unicasts)
                 shows = [one for name, one in COLUMN.items() if name in below and one in self.violations]
-                self.violations |= {column: self.violations[one] for one in shows[:1]}
+                if shows:
+                    self.violations[column] = self.violations[shows[0]]
         for column in self.violations:
             self.outcomes[column] = BROKEN
         self._open -= self.violations.keys()

@@ -14,7 +14,6 @@ from command_line_runner import Crownless
 from doc_pages import page
 from log_files import in_both_ways  # noqa: F401
 from log_rows import random_computation
-from small_computations import CHAIN
 
 from crownless.oracle.classification import Classification, classify
 from crownless.oracle.log_orders.matching import NO_OTHER, matched
@@ -24,7 +23,7 @@ from crownless.oracle.logs.rows import by_run, rows_of_lines
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
-from crownless.spec.orders import UnreceivedPolicy, decide
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
 
 READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
 
@@ -108,11 +107,11 @@ def has_missing_sends(log: Log) -> bool:
 
 def judged(lines: Sequence[str], reading: UnreceivedPolicy = "lost") -> list[Classification]:
     log = matched(by_run(rows_of_lines(lines, "log", LogOptions(unnamed=True)), "log"), "log")
-    return [classify(one, CHAIN, reading) for one in converted_runs(log, "log")]
+    return [classify(one, ORDERS, reading) for one in converted_runs(log, "log")]
 
 
 #: The verdicts on a log with holes.
-NOTHING_BUT_ASYNCHRONOUS = {order: "kept" if order == "asynchronous" else "unknown" for order in CHAIN}
+NOTHING_BUT_ASYNCHRONOUS = {order: "kept" if order == "asynchronous" else "unknown" for order in ORDERS}
 #: The same without a message to judge.
 NOTHING_AT_ALL = NOTHING_BUT_ASYNCHRONOUS | {"asynchronous": "nothing"}
 
@@ -121,7 +120,7 @@ def agree(logs: Sequence[Log], reading: UnreceivedPolicy) -> set[str]:
     """An order is kept if some matching keeps it, and the note says whether each does; which cases there were."""
     seen: set[str] = set()
     for log in logs:
-        kept = [{order: decide(c, order, reading).kept for order in CHAIN} for c in all_matchings(log)]
+        kept = [{order: decide(c, order, reading).kept for order in ORDERS} for c in all_matchings(log)]
         if has_missing_sends(log):
             (found,) = judged(lines_of(log), reading)
             assert found.outcomes == (NOTHING_BUT_ASYNCHRONOUS if found.subject.messages else NOTHING_AT_ALL), log
@@ -131,7 +130,7 @@ def agree(logs: Sequence[Log], reading: UnreceivedPolicy) -> set[str]:
                 judged(lines_of(log), reading)
         else:
             (found,) = judged(lines_of(log), reading)
-            expected = {order: "kept" if any(one[order] for one in kept) else "broken" for order in CHAIN}
+            expected = {order: "kept" if any(one[order] for one in kept) else "broken" for order in ORDERS}
             assert found.outcomes == expected, (log, reading)
             if expected["fifo"] == "kept":
                 forced = all(one["fifo"] for one in kept)

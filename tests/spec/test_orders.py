@@ -9,7 +9,6 @@ from math import comb
 import pytest
 from small_computations import (
     INCOMPLETE,
-    ORDERS,
     Bound,
     Decided,
     Nameless,

@@ -6,12 +6,12 @@ from random import Random
 from typing import get_args
 
 import pytest
-from small_computations import ORDERS, computation, random_small_computation
+from small_computations import computation, random_small_computation
 from witness_checks import check_witness
 
 from crownless.spec.computation import Computation
 from crownless.spec.notation import of_computation
-from crownless.spec.orders import UnreceivedPolicy, decide, keeps, weaker
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide, keeps, weaker
 
 READINGS: tuple[UnreceivedPolicy, ...] = get_args(UnreceivedPolicy)
 

@@ -117,7 +117,7 @@ def _print_verdicts(verdicts: Sequence[Verdict], telling: Sequence[str]) -> None
         elif witness is not None and c is not None:
             why, details = witness.headline(c), tuple(witness.details(c))
         elif verdict.kept and verdict.order not in telling:
-            why = "says something only of messages with several receivers"
+            why = "says nothing of messages with one receiver each"
         outcome = Text(in_words(verdict.outcome), style=STYLES[verdict.outcome])
         rows.add_row(verdict.order, outcome, printable_line(why))
         if details:
