@@ -37,6 +37,7 @@ to all others (the tests enumerate it).
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, get_args
 
@@ -92,8 +93,9 @@ class Order:
     monitor: Literal["points", "deliveries"] | None = None
     #: By what large logs, and the monitor of points, decide it.
     relation: Relation | None = None
-    #: The next weaker orders, which it implies.
+    #: The next weaker orders, which it implies; and stronger ones that imply it, if their rows do not say so.
     implies: tuple[str, ...] = ("asynchronous",)
+    implied_by: tuple[str, ...] = ()
     #: True if it is defined of the deliveries at one process alone: a protocol may promise it of some processes.
     at_one_receiver: bool = False
     #: True if it says something only of messages with several receivers.
@@ -230,7 +232,7 @@ _ROWS = (
         by_graph.mailbox,
         "points",
         Relation.SENDS_AS_RECEIVED,
-        implies=("causal", "total"),
+        implies=("causal",),
     ),
     Order(
         "one-n",
@@ -271,6 +273,7 @@ _ROWS = (
         by_graph.total,
         "deliveries",
         Relation.RECEIVED,
+        implied_by=("mailbox",),
         of_several=True,
     ),
 )
@@ -316,11 +319,14 @@ def keeps(c: Computation, order: str, *, pending: bool = False) -> bool:
     return order_named(order).definition(c, pending=pending)
 
 
+@cache
 def implied(order: str, *, unicasts: bool = True) -> tuple[str, ...]:
     """The next weaker orders, which this one implies."""
-    return ORDERS[order].implies + (("mailbox",) if order == "one-n" and unicasts else ())
+    others = tuple(weak.name for weak in ORDERS.values() if order in weak.implied_by)
+    return ORDERS[order].implies + others + (("mailbox",) if order == "one-n" and unicasts else ())
 
 
+@cache
 def weaker(order: str, *, unicasts: bool = True) -> frozenset[str]:
     """The orders that this one implies."""
     direct = implied(order, unicasts=unicasts)
