@@ -275,7 +275,7 @@ class Conformance(CheckResult):
             return []
         counts = {name: one.computations for name, one in self.realization.orders.items()}
         below = weaker(order, unicasts=self.request.sends == "unicast")
-        return [name for name in ORDERS if name in below and counts[name] == counts[order]]
+        return [name for name in counts if name in below and counts[name] == counts[order]]
 
     @cached_property
     def same_orders(self) -> list[dict[str, Any]]:
