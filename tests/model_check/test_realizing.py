@@ -11,6 +11,7 @@ from command_line_runner import Crownless
 from overrides import changed, twice
 from replay import endings, numbered
 
+import crownless as cr
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.murty_garg import MurtyGarg
@@ -150,6 +151,14 @@ def test_a_promise_of_total_order_is_compared_too(crownless: Crownless, name: st
     assert answer.code == int(extra)
     assert ("is generated and is not total: no common order of the messages exists" in answer.out) == extra
     assert answer.out.endswith("exactly total\n") != extra
+
+
+def test_broadcasts_are_compared_with_total_order_whatever_is_promised() -> None:
+    """Of two broadcasts to two processes; of unicasts it says nothing."""
+    found = cr.realize("unordered", 2, 2, sends="broadcast-to-all")
+    one = found.orders["total"]
+    assert (found.equals, one.extra is None, one.generated) == ("asynchronous", False, one.computations)
+    assert "total" not in cr.realize("unordered", 2, 2).orders
 
 
 @pytest.mark.parametrize(("places", "broken_at"), [(frozenset({1}), 1), (frozenset({2}), 2), (frozenset(), None)])
