@@ -103,13 +103,13 @@ def measure(folder: Path, found: list[dict[str, Any]], events: int, repeat: int)
         "parquet": lambda: pa.parquet.ParquetFile(pa.BufferReader(contents["parquet"])).read(use_threads=False),
     }
     numbers = by_run(table_of(contents, "jsonl")).numbers()
-    for name, orders in (("fifo and causal", ("fifo", "causal")), ("all seven", tuple(ORDERS))):
+    for name, orders in (("fifo and causal", ("fifo", "causal")), ("all", tuple(ORDERS))):
         taken = seconds(partial(Monitor(numbers).outcomes, orders), repeat)
         print(f"  in memory, {name:16}   {a_second(events, taken)}")
     for form in ("parquet", "jsonl"):
         alone = seconds(arrow[form], repeat)
         print(f"  {form:8} Arrow alone         {a_second(events, alone)}")
-        for name, orders in (("causal", ("causal",)), ("all seven", tuple(ORDERS))):
+        for name, orders in (("causal", ("causal",)), ("all", tuple(ORDERS))):
             taken = seconds(partial(outcomes_of, contents, form, orders), repeat)
             ratio = statistics.median(taken) / statistics.median(alone)
             print(f"  {form:8} {name:16}    {a_second(events, taken)}   {ratio:.1f} times Arrow alone")

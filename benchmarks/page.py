@@ -51,7 +51,7 @@ BENCHMARKS = (
         "benchmarks/native_engine.py --reduced",
     ),
     Benchmark(
-        "Each of the seven orders",
+        "Each of the orders",
         "The largest number of messages with which a search ends within five seconds, and the number of nodes per "
         "state: a node is a state together with the state of the monitor that watches the order.",
         "benchmarks/reach.py --orders --seconds 5 rst buffer murty-garg",

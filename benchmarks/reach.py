@@ -7,7 +7,7 @@ Three processes by default, over the channel that the protocol needs; the native
 reductions and with all that apply to the protocol. A search counts if it ends within the time, tables included; each
 runs in this process, after a small one that loads the compiled code.
 
-With `--orders`: by the native engine, for each of the seven orders, and how often a state occurs, once for each state
+With `--orders`: by the native engine, for each of the orders, and how often a state occurs, once for each state
 of the monitor that watches the order.
 """
 

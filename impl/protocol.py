@@ -31,7 +31,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import shown
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
-from crownless.spec.orders import WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
 from .ops import Integers, Ops, Value
 from .renaming import Renaming
@@ -335,13 +335,13 @@ class ProtocolMachine:
 
 
 #: The properties that a protocol may promise by name.
-PROMISES = (*WITH_TOTAL, "delivers-once", "delivers-all", "never-blocks")
+PROMISES = (*ORDERS, "delivers-once", "delivers-all", "never-blocks")
 
 
 def promised_orders(kind: type[ProtocolMachine]) -> tuple[str, ...]:
     """The orders that a protocol promises, the weakest first; `asynchronous` if it promises none."""
     promises = (kind.promises,) if isinstance(kind.promises, str) else kind.promises
-    return tuple(name for name in WITH_TOTAL if name in promises) or ("asynchronous",)
+    return tuple(name for name in ORDERS if name in promises) or ("asynchronous",)
 
 
 def default_bound(kind: type[ProtocolMachine]) -> tuple[int, int]:

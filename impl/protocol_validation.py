@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import shown, shown_error
 from crownless.spec.enumeration import SENDS
-from crownless.spec.orders import WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
 from .channels import CHANNELS
 from .protocol import PROMISES, Parameter, ProtocolMachine, WrongAnswer
@@ -16,7 +16,7 @@ from .user_frames import place_of_error
 
 #: Facts that are names: the kind of thing named, and the existing names.
 NAMES: Mapping[str, tuple[str, Iterable[str]]] = {
-    "promises": ("an order", WITH_TOTAL),
+    "promises": ("an order", ORDERS),
     "needs_channel": ("a channel", CHANNELS),
     "sends": ("a kind of sends", SENDS),
 }

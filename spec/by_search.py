@@ -7,23 +7,55 @@ rule. Meant for small computations, on all of which the tests compare `by_graph`
 
 from collections.abc import Callable
 from itertools import permutations
+from typing import Protocol
 
 from .computation import Computation, consistent_cuts
 
 
-def keeps(c: Computation, order: str, *, pending: bool = False, at: frozenset[int] | None = None) -> bool:
-    """True if the computation keeps this order, by definition; FIFO and causal order are judged on the deliveries at
-    the processes `at`, by default at all.
-    """
-    if order == "asynchronous":
-        return True
-    if order == "total":
-        return any(_is_common_order(c, sequence) for sequence in permutations(range(len(c.messages))))
-    if order in ("fifo", "causal"):
-        return _no_pair_overtakes(c, same_sender=order == "fifo", at=at)
-    if order == "synchronous" and c.unreceived and not pending:
-        return False
-    return _some_linearization(c, QUEUES[order], pending)
+class Definition(Protocol):
+    """Decides one order by its definition: true if the computation keeps it."""
+
+    def __call__(self, c: Computation, *, pending: bool) -> bool: ...
+
+
+def asynchronous(c: Computation, *, pending: bool) -> bool:
+    """Every computation is asynchronous."""
+    return True
+
+
+def fifo(c: Computation, *, pending: bool, at: frozenset[int] | None = None) -> bool:
+    """No message overtakes another one of its sender; `at`: the processes whose deliveries are judged, or all."""
+    return _no_pair_overtakes(c, same_sender=True, at=at)
+
+
+def causal(c: Computation, *, pending: bool, at: frozenset[int] | None = None) -> bool:
+    """No message overtakes one that was sent before it, whoever the senders; `at` as for FIFO order."""
+    return _no_pair_overtakes(c, same_sender=False, at=at)
+
+
+def mailbox(c: Computation, *, pending: bool) -> bool:
+    """Some linearization has one queue per receiver."""
+    return _some_linearization(c, _first_in_queue_of_receiver, pending)
+
+
+def one_n(c: Computation, *, pending: bool) -> bool:
+    """Some linearization has one queue per sender."""
+    return _some_linearization(c, _first_in_queue_of_sender, pending)
+
+
+def n_n(c: Computation, *, pending: bool) -> bool:
+    """Some linearization has one queue for all."""
+    return _some_linearization(c, _first_in_queue, pending)
+
+
+def synchronous(c: Computation, *, pending: bool) -> bool:
+    """No queue: in some linearization only internal events come between a send and its receives, all of them."""
+    return (pending or not c.unreceived) and _some_linearization(c, None, pending)
+
+
+def total(c: Computation, *, pending: bool) -> bool:
+    """Some sequence of all messages is the order in which every process receives."""
+    return any(_is_common_order(c, sequence) for sequence in permutations(range(len(c.messages))))
 
 
 def _is_common_order(c: Computation, sequence: tuple[int, ...]) -> bool:
@@ -64,14 +96,6 @@ def _first_in_queue_of_sender(c: Computation, m: int, q: int, open_copies: tuple
 
 def _first_in_queue(c: Computation, m: int, q: int, open_copies: tuple[tuple[int, int], ...]) -> bool:
     return not open_copies
-
-
-QUEUES: dict[str, Rule | None] = {
-    "mailbox": _first_in_queue_of_receiver,
-    "one-n": _first_in_queue_of_sender,
-    "n-n": _first_in_queue,
-    "synchronous": None,  # no queue: only internal events may come between a send and its receives
-}
 
 
 def _some_linearization(c: Computation, rule: Rule | None, pending: bool) -> bool:

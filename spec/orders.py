@@ -1,4 +1,4 @@
-"""The seven orders: definitions, sources, and how a computation is checked against them.
+"""The orders, one row each: definitions, sources, and how a computation is checked against them.
 
 From the weakest to the strongest, each contained in the one before as long as all messages are unicasts ([CMT96];
 [DFLL23]):
@@ -7,7 +7,7 @@ asynchronous ⊋ fifo ⊋ causal ⊋ mailbox ⊇ one-n ⊋ n-n ⊋ synchronous
 
 Mailbox and one-n coincide on complete computations of unicasts ([DFLL23]; the tests enumerate it) and differ on
 incomplete ones. With multicasts one-n is no longer contained in mailbox, nor in causal order: two senders' copies may
-be received crosswise.
+be received crosswise. Beside them stands total order, which every computation of unicasts keeps.
 
 **Existential.** Mailbox, one-n and n-n require that *some* linearization of the computation behaves as if messages went
 through one queue per receiver, one queue per sender, or a single queue. They are properties of the partial order. They
@@ -15,7 +15,7 @@ do not say whether a given total order (wall-clock times, a broadcast's order nu
 
 **Incomplete computations.** A message sent and not received is read in one of two ways.
 
-`lost`     It never will be received, as in [DFLL23], which defines all seven so. FIFO, causal order and mailbox then
+`lost`     It never will be received, as in [DFLL23], which defines these so. FIFO, causal order and mailbox then
            forbid to receive a message whose predecessor (to the same receiver) is unreceived; one-n and n-n forbid it
            whoever the predecessor's receiver is; synchronous order forbids unreceived messages altogether.
 `pending`  It may still be received: an order is kept iff some completion keeps it. This is how the explorer reads a
@@ -26,23 +26,27 @@ order and mailbox look at each receiver by itself; one-n and n-n order every cop
 another, and demand nothing among copies of one message; synchronous demands one instant for the send and all its
 receives.
 
-**Total order** is none of the seven. It says of messages with several receivers that these agree: all deliver in one
-common order (total order broadcast, atomic broadcast), be it the order of the sends or not. Mailbox order is causal and
-total order at once, of broadcasts to all and of broadcasts to all others (the tests enumerate it).
+**Total order** says of messages with several receivers that these agree: all deliver in one common order (total order
+broadcast, atomic broadcast), be it the order of the sends or not. Mailbox order implies it, since all deliver as the
+messages are sent in one linearization; and it is causal and total order at once, of broadcasts to all and of broadcasts
+to all others (the tests enumerate it).
 
 **Internal events** do not count: no order depends on them, not even synchronous order of a message to oneself.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, get_args
 
 from crownless.runtime.errors import BadInput, Undecided, unknown_name
 from crownless.runtime.printable import in_brackets, printable
 
-from . import by_graph
+from . import by_graph, by_search
 from .by_graph import Procedure
+from .by_search import Definition
 from .computation import Computation
 from .drawn import Drawn
 from .witnesses import Witness
@@ -50,14 +54,51 @@ from .witnesses import Witness
 UnreceivedPolicy = Literal["lost", "pending"]
 
 
+class Relation(IntEnum):
+    """What an order adds to happened-before, such that it is broken iff both together have a cycle. By these numbers
+    compiled loops know an order, in logs and in the explorer.
+    """
+
+    NOTHING = 0
+    #: Overtaken messages before those that overtake them: of one sender, and of any.
+    OVERTAKEN_OF_ONE_SENDER = 1
+    OVERTAKEN = 2
+    #: Sends to one receiver in the order of its receives.
+    SENDS_AS_RECEIVED = 3
+    #: Receives of one sender's messages in the order of their sends.
+    RECEIVES_AS_SENT = 4
+    #: Both, of all messages, until nothing new follows.
+    ONE_QUEUE = 5
+    #: The send and the receives of a message at one instant.
+    INSTANTS = 6
+    #: Messages in the order of each receiver's receives, apart from happened-before.
+    RECEIVED = 7
+
+
 @dataclass(frozen=True)
 class Order:
-    """One order: `demands` is its definition in one sentence, `source` the source of the definition."""
+    """One order. All that lists, numbers or decides orders does so by these rows; one without a monitor and a relation
+    is decided everywhere by its procedure, on the whole computation.
+    """
 
     name: str
+    #: The definition in one sentence, and where it is from.
     demands: str
     source: str
+    #: The definition by search, for small computations; and the procedure by graph, which shows why.
+    definition: Definition
     procedure: Procedure
+    #: What watches it step by step in the explorer: constraints on points, or each process's deliveries.
+    monitor: Literal["points", "deliveries"] | None = None
+    #: By what large logs, and the monitor of points, decide it.
+    relation: Relation | None = None
+    #: The next weaker orders, which it implies; and stronger ones that imply it, if their rows do not say so.
+    implies: tuple[str, ...] = ("asynchronous",)
+    implied_by: tuple[str, ...] = ()
+    #: True if it is defined of the deliveries at one process alone: a protocol may promise it of some processes.
+    at_one_receiver: bool = False
+    #: True if it says something only of messages with several receivers.
+    of_several: bool = False
 
 
 Outcome = Literal["kept", "broken", "unknown", "nothing"]
@@ -143,82 +184,118 @@ def earned(verdict: Verdict, messages: int) -> Verdict:
     return nothing_to_judge(verdict.order) if verdict.kept and not messages else verdict
 
 
-ORDERS = MappingProxyType(
-    {
-        order.name: order
-        for order in (
-            Order(
-                "asynchronous", "no message is received before it is sent", "[CMT96], [DFLL23]", by_graph.asynchronous
-            ),
-            Order(
-                "fifo",
-                "two messages from one process to another are received in the order sent",
-                "[MF] §1, [MG] §2.2; [DFLL23] where incomplete",
-                by_graph.fifo,
-            ),
-            Order(
-                "causal",
-                "two messages to one process are received in the order sent, if one send happened before the other",
-                "[MF] §1, [SES] §2, [MG] §2.2; [DFLL23] where incomplete",
-                by_graph.causal,
-            ),
-            Order(
-                "mailbox",
-                "some linearization has all messages to one process received in the order sent "
-                "(one queue per receiver)",
-                "[DFLL23]",
-                by_graph.mailbox,
-            ),
-            Order(
-                "one-n",
-                "some linearization has all messages from one process received in the order sent "
-                "(one queue per sender)",
-                "[DFLL23]",
-                by_graph.one_n,
-            ),
-            Order(
-                "n-n",
-                "some linearization has all messages received in the order sent (one queue for all)",
-                "[DFLL23]",
-                by_graph.n_n,
-            ),
-            Order(
-                "synchronous",
-                "some linearization has each send followed at once by its receives, internal events aside; "
-                "equivalently there is no crown",
-                "[CMT96], [MG] §2.2 and Theorem 2; [DFLL23] where incomplete",
-                by_graph.synchronous,
-            ),
-        )
-    }
+#: The orders, from the weakest to the strongest, as far as they contain each other.
+_ROWS = (
+    Order(
+        "asynchronous",
+        "no message is received before it is sent",
+        "[CMT96], [DFLL23]",
+        by_search.asynchronous,
+        by_graph.asynchronous,
+        relation=Relation.NOTHING,
+        implies=(),
+    ),
+    Order(
+        "fifo",
+        "two messages from one process to another are received in the order sent",
+        "[MF] §1, [MG] §2.2; [DFLL23] where incomplete",
+        by_search.fifo,
+        by_graph.fifo,
+        "points",
+        Relation.OVERTAKEN_OF_ONE_SENDER,
+        at_one_receiver=True,
+    ),
+    Order(
+        "causal",
+        "two messages to one process are received in the order sent, if one send happened before the other",
+        "[MF] §1, [SES] §2, [MG] §2.2; [DFLL23] where incomplete",
+        by_search.causal,
+        by_graph.causal,
+        "points",
+        Relation.OVERTAKEN,
+        implies=("fifo",),
+        at_one_receiver=True,
+    ),
+    Order(
+        "mailbox",
+        "some linearization has all messages to one process received in the order sent (one queue per receiver)",
+        "[DFLL23]",
+        by_search.mailbox,
+        by_graph.mailbox,
+        "points",
+        Relation.SENDS_AS_RECEIVED,
+        implies=("causal",),
+    ),
+    Order(
+        "one-n",
+        "some linearization has all messages from one process received in the order sent (one queue per sender)",
+        "[DFLL23]",
+        by_search.one_n,
+        by_graph.one_n,
+        "points",
+        Relation.RECEIVES_AS_SENT,
+        implies=("fifo",),
+    ),
+    Order(
+        "n-n",
+        "some linearization has all messages received in the order sent (one queue for all)",
+        "[DFLL23]",
+        by_search.n_n,
+        by_graph.n_n,
+        "points",
+        Relation.ONE_QUEUE,
+        implies=("mailbox", "one-n"),
+    ),
+    Order(
+        "synchronous",
+        "some linearization has each send followed at once by its receives, internal events aside; "
+        "equivalently there is no crown",
+        "[CMT96], [MG] §2.2 and Theorem 2; [DFLL23] where incomplete",
+        by_search.synchronous,
+        by_graph.synchronous,
+        "points",
+        Relation.INSTANTS,
+        implies=("n-n",),
+    ),
+    Order(
+        "total",
+        "all processes deliver messages in one common order (total order broadcast, also called atomic broadcast)",
+        "[DSU04] §2, gap-free uniform total order",
+        by_search.total,
+        by_graph.total,
+        "deliveries",
+        Relation.RECEIVED,
+        implied_by=("mailbox",),
+        of_several=True,
+    ),
 )
-
-#: Agreement of receivers, which is decided where messages have several: it is not among the seven.
-TOTAL = Order(
-    "total",
-    "all processes deliver messages in one common order (total order broadcast, also called atomic broadcast)",
-    "[DSU04] §2, gap-free uniform total order",
-    by_graph.total,
-)
-#: The seven orders, and total order.
-WITH_TOTAL = MappingProxyType({**ORDERS, TOTAL.name: TOTAL})
+ORDERS = MappingProxyType({order.name: order for order in _ROWS})
 
 
-def order_named(name: str, *, total: bool = True) -> Order:
-    """The order of that name; raises `BadInput` with the nearest name otherwise. `total`: total order is one."""
-    if name == TOTAL.name and not total:
-        hint = "check, conform and cr.classify do; or ask for mailbox order, which is causal and total order at once"
-        raise BadInput("total order is not decided here", hint=hint)
-    if name not in WITH_TOTAL:
-        raise unknown_name("order", name, WITH_TOTAL if total else ORDERS)
-    return WITH_TOTAL[name]
+def order_named(name: str) -> Order:
+    """The order of that name; raises `BadInput` with the nearest name otherwise."""
+    if name not in ORDERS:
+        raise unknown_name("order", name, ORDERS)
+    return ORDERS[name]
 
 
-def refuse_total_of_unicasts(orders: Iterable[str], *, unicasts: bool) -> None:
-    """Raises `BadInput` if total order is requested of messages that have one receiver each: all keep it."""
-    if unicasts and TOTAL.name in orders:
-        hint = 'such as sends = "broadcast-to-all", or request another order'
-        raise BadInput("total order is decided of messages with several receivers", hint=hint)
+def chosen(names: Iterable[str] = ()) -> tuple[str, ...]:
+    """These orders, by default all, as `ORDERS` has them; raises `BadInput` for a name that is none."""
+    wanted = {order_named(name).name for name in names} or ORDERS.keys()
+    return tuple(name for name in ORDERS if name in wanted)
+
+
+def telling(*, unicasts: bool) -> tuple[str, ...]:
+    """The orders that say something of messages with one receiver each, or with several."""
+    return tuple(order.name for order in ORDERS.values() if not (unicasts and order.of_several))
+
+
+def refuse_where_all_keep(orders: Iterable[str], *, unicasts: bool) -> None:
+    """Raises `BadInput` if an order is requested of messages with one receiver each that says nothing of them."""
+    for order in orders:
+        if unicasts and order_named(order).of_several:
+            hint = 'such as sends = "broadcast-to-all", or request another order'
+            raise BadInput(f"{order} order is decided of messages with several receivers", hint=hint)
 
 
 def decide(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Verdict:
@@ -229,38 +306,41 @@ def decide(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Ve
     return Verdict(order, witness is None, witness, computation=c)
 
 
-#: For each order, the next weaker orders, which it implies.
-_KEEPS_ALSO = {
-    "synchronous": ("n-n",),
-    "n-n": ("mailbox", "one-n"),
-    "mailbox": ("causal",),
-    "one-n": ("fifo",),
-    "causal": ("fifo",),
-    "fifo": ("asynchronous",),
-    "asynchronous": (),
-    "total": ("asynchronous",),
-}
+def keeps(c: Computation, order: str, *, pending: bool = False) -> bool:
+    """True if the computation keeps the order, by its definition: slow, for small computations."""
+    return order_named(order).definition(c, pending=pending)
 
 
+@cache
+def implied(order: str, *, unicasts: bool = True) -> tuple[str, ...]:
+    """The next weaker orders, which this one implies."""
+    others = tuple(weak.name for weak in ORDERS.values() if order in weak.implied_by)
+    return ORDERS[order].implies + others + (("mailbox",) if order == "one-n" and unicasts else ())
+
+
+@cache
 def weaker(order: str, *, unicasts: bool = True) -> frozenset[str]:
     """The orders that this one implies."""
-    direct = _KEEPS_ALSO[order] + (("mailbox",) if order == "one-n" and unicasts else ())
+    direct = implied(order, unicasts=unicasts)
     return frozenset(direct).union(*(weaker(name, unicasts=unicasts) for name in direct))
 
 
 def kept_orders(c: Computation, reading: UnreceivedPolicy = "lost") -> frozenset[str]:
     """The orders that the computation keeps; each is decided only if it keeps all weaker ones."""
     unicasts = all(len(message.receivers) == 1 for message in c.messages)
-    kept: frozenset[str] = frozenset()
-    for order in ORDERS:
-        if weaker(order, unicasts=unicasts) <= kept and decide(c, order, reading).kept:
-            kept |= {order}
-    return kept
+    known = {name: True for name in ORDERS if name not in telling(unicasts=unicasts)}
+
+    def is_kept(order: str) -> bool:
+        if order not in known:
+            known[order] = all(map(is_kept, implied(order, unicasts=unicasts))) and decide(c, order, reading).kept
+        return known[order]
+
+    return frozenset(filter(is_kept, ORDERS))
 
 
 def kept_at(c: Computation, order: str, places: frozenset[int]) -> bool:
     """True if the deliveries at these processes alone keep FIFO or causal order."""
-    assert order in ("fifo", "causal")
+    assert ORDERS[order].at_one_receiver
     return not any(
         c.happened_before(c.send_event[first], c.send_event[second]) and c.overtakes(second, first, q)
         for first, message in enumerate(c.messages)
@@ -273,7 +353,8 @@ def kept_at(c: Computation, order: str, places: frozenset[int]) -> bool:
 def strongest(kept: Iterable[str], c: Computation, reading: UnreceivedPolicy = "lost") -> list[str]:
     """The kept orders of the computation that no other kept one implies.
 
-    This is a single one, except mailbox and one-n where they coincide, and one-n beside another with multicasts.
+    This is a single one, except mailbox and one-n where they coincide, and with multicasts one-n or total order beside
+    another.
     """
     unicasts = all(len(message.receivers) == 1 for message in c.messages)
     return strongest_of(kept, unicasts=unicasts, complete=c.complete or reading == "pending")
@@ -281,9 +362,8 @@ def strongest(kept: Iterable[str], c: Computation, reading: UnreceivedPolicy = "
 
 def strongest_of(kept: Iterable[str], *, unicasts: bool, complete: bool) -> list[str]:
     """The same, given whether each message has one receiver, and whether all are received, or still may be."""
-    names = set(kept)
-    implied = frozenset[str]().union(*(weaker(name, unicasts=unicasts) for name in names))
-    top = names - implied
+    names = {*kept}.intersection(telling(unicasts=unicasts))
+    top = names.difference(*(weaker(name, unicasts=unicasts) for name in names))
     if top == {"one-n"} and unicasts and complete:
         top = {"mailbox", "one-n"}  # on (completions to) complete computations of unicasts the two coincide
     return [name for name in ORDERS if name in top]
@@ -299,9 +379,7 @@ def _adjective(order: str) -> Predicate:
     def predicate(c: Computation, reading: UnreceivedPolicy = "lost") -> Verdict:
         return decide(c, order, reading)
 
-    predicate.__doc__ = (
-        f"Is the computation {order}? {WITH_TOTAL[order].demands.capitalize()} ({WITH_TOTAL[order].source})."
-    )
+    predicate.__doc__ = f"Is the computation {order}? {ORDERS[order].demands.capitalize()} ({ORDERS[order].source})."
     return predicate
 
 

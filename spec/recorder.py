@@ -102,7 +102,7 @@ class Recorder:
         return earned(decide(c, order, unreceived), len(c.messages))
 
     def verdicts(self, unreceived: UnreceivedPolicy = "lost") -> dict[str, Verdict]:
-        """The same for all seven orders, weakest first."""
+        """The same for all orders, weakest first."""
         c = self.computation
         return {order: earned(decide(c, order, unreceived), len(c.messages)) for order in ORDERS}
 

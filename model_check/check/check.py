@@ -29,7 +29,6 @@ from crownless.runtime.ending import Limits, Stopped, looking, state_limit_reach
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY
 from crownless.runtime.printable import listed, printable_name, shown, some
-from crownless.spec.orders import TOTAL
 
 from .check_result import CheckResult, PropertyResult
 
@@ -390,7 +389,7 @@ def _shortest_violations(results: Sequence[PropertyResult], lengths: Mapping[str
 
 def _room_for_disagreement(workload: Workload, known: Property) -> str:
     """The bounds at which receivers of broadcasts of several senders can disagree, if this bound is smaller."""
-    if not isinstance(workload, Free) or workload.sends != "broadcast" or known.name not in ("mailbox", TOTAL.name):
+    if not isinstance(workload, Free) or workload.sends != "broadcast" or known.name not in ("mailbox", "total"):
         return ""
     enough = [(2, 2)] if workload.self_sends else [(3, 3), (4, 2)]
     if any(len(workload.processes) >= n and workload.messages >= m for n, m in enough):

@@ -11,7 +11,7 @@ from crownless.drawing.emphasis import emphasis_of
 from crownless.model_check.system.local_variables import variables_of, with_changes
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.orders import WITH_TOTAL, Verdict, decide
+from crownless.spec.orders import ORDERS, Verdict, decide
 
 from .actions import ActionsOfRun, ShownAction, ShownPacket
 from .packets import ARRIVES
@@ -68,7 +68,7 @@ def _events(run: ActionsOfRun) -> list[tuple[str, str, str]]:
 
 def _emphasis(run: ActionsOfRun, breaks: str, picture: _Picture) -> Emphasis | None:
     """The packets of the messages that violate a property."""
-    if breaks in WITH_TOTAL:
+    if breaks in ORDERS:
         violation = violation_of(run, breaks)
         c = None if violation is None else violation.computation
         found = None if violation is None or c is None else emphasis_of(c, violation)

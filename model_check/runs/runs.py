@@ -17,7 +17,7 @@ from crownless.runtime.printable import in_brackets, printable_name
 from crownless.spec.computation import Message
 from crownless.spec.dataframes import DataFrame, Graph, data_frame
 from crownless.spec.drawn import Drawn
-from crownless.spec.orders import WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
 from .actions import ActionsOfRun, ShownAction, ShownPacket
 from .packets import PacketId, PacketTracker
@@ -70,7 +70,7 @@ class Run(ActionsOfRun, Drawn):
         """Why it violates the orders among these properties, by default the one that it was found to violate: the cycle
         of constraints, or the crown, in lines. None if FIFO or causal order is among them: the drawing shows why.
         """
-        orders = [name for name in properties or (self.breaks or "",) if name in WITH_TOTAL]
+        orders = [name for name in properties or (self.breaks or "",) if name in ORDERS]
         if any(order in NOTICED for order in orders):
             return []
         shown: dict[str, str] = {}

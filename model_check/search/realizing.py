@@ -16,7 +16,7 @@ from crownless.spec.computation import Computation
 from crownless.spec.dataframes import DataFrame, data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation
-from crownless.spec.orders import ORDERS, TOTAL, decide, kept_at, kept_orders, strongest
+from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest, telling
 
 from .generating import EVERY, Form, Search, computation_of, form_of, generate, possible
 
@@ -222,7 +222,8 @@ def realize(
         raise BadInput(problem, hint="leave out the program or the crash")
     promised = promised_orders(type(resolved.machine))
     found = generate(resolved.machine, workload, resolved.channel, limits, progress)
-    orders = (*ORDERS, *(name for name in promised if name not in ORDERS))
+    compared = {*telling(unicasts=workload.sends == "unicast"), *promised}
+    orders = [name for name in ORDERS if name in compared]
     answer = Realization(resolved, workload, found, {name: Comparison(name) for name in orders})
     if found.stopped:
         _compare(answer, None)
@@ -246,8 +247,6 @@ def _compare(answer: Realization, progress: Callable[[str], None] | None) -> Non
         in_full = len(c.messages) == answer.messages
         real = not generated or possible(c)
         kept = kept_orders(c) if real else frozenset[str]()
-        if real and TOTAL.name in answer.orders and decide(c, TOTAL.name).kept:
-            kept |= {TOTAL.name}
         answer.impossible += in_full and not real
         answer.computations += in_full and generated and real
         for name, one in answer.orders.items():

@@ -35,11 +35,15 @@ from typing import Any
 
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
+from crownless.spec.orders import ORDERS, Relation
 
 from .monitors import Monitor, MonitorState, Observation
 
-ORDERS = ("fifo", "causal", "mailbox", "one-n", "n-n", "synchronous")
-FIFO, CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(len(ORDERS))
+#: The orders that it watches; here they are numbers, those of their relations.
+WATCHED = tuple(order.name for order in ORDERS.values() if order.monitor == "points")
+FIFO, CAUSAL = int(Relation.OVERTAKEN_OF_ONE_SENDER), int(Relation.OVERTAKEN)
+MAILBOX, ONE_N, N_N = int(Relation.SENDS_AS_RECEIVED), int(Relation.RECEIVES_AS_SENT), int(Relation.ONE_QUEUE)
+SYNCHRONOUS = int(Relation.INSTANTS)
 HAND, SEND = -1, 0
 #: Steps that a monitor remembers, as it is asked for the same ones again and again.
 MAX_KEPT = 1 << 16
@@ -366,8 +370,9 @@ class OpenPoints(Monitor):
     """
 
     def __init__(self, n: int, order: str) -> None:
-        self.n, self.order = n, ORDERS.index(order)
-        self.watches = (order,)
+        relation = ORDERS[order].relation
+        assert relation is not None, "such an order has a relation"
+        self.n, self.order, self.watches = n, int(relation), (order,)
         self._numbers: dict[Message, int] = {}
         self._messages: list[Message] = []
         self._sender: list[int] = []

@@ -13,9 +13,8 @@ from typing import Literal, NamedTuple
 
 from crownless.impl.protocol import PROMISES, ProtocolMachine, promised_orders
 from crownless.spec.clocks import Clock
-from crownless.spec.orders import WITH_TOTAL, weaker
+from crownless.spec.orders import ORDERS, weaker
 
-from . import open_points
 from .monitors import DeliveryMonitor, FifoAndCausal, History, Monitor, TotalOrder
 from .open_points import OpenPoints
 
@@ -57,14 +56,14 @@ LIVE = (DELIVERS_ALL, NEVER_BLOCKS, COMPLETES)
 SOMETIMES = (CAN_COMPLETE, DELIVERS_SOMETHING, HOLDS_BACK, RELEASES)
 
 #: The orders that are defined of the deliveries at one process alone.
-AT_ONE_RECEIVER = ("fifo", "causal")
+AT_ONE_RECEIVER = tuple(order.name for order in ORDERS.values() if order.at_one_receiver)
 
 
 def properties_of(
     machine: ProtocolMachine, orders: Iterable[str], *, program: bool, crash: bool = False, clocks: Iterable[Clock] = ()
 ) -> list[Property]:
     """All properties to decide for this protocol: the requested orders, liveness, its invariants, and the witnesses."""
-    properties = [Property(name, "always", WITH_TOTAL[name].demands) for name in orders if name != "asynchronous"]
+    properties = [Property(name, "always", ORDERS[name].demands) for name in orders if name != "asynchronous"]
     properties += [
         Property(
             clock.name, "always", f"no message arrives where the local time is greater than its own ({clock.source})"
@@ -98,7 +97,7 @@ def default_orders(machine: type[ProtocolMachine]) -> tuple[str, ...]:
     if promised == ("asynchronous",):
         return AT_ONE_RECEIVER
     kept = _implied(machine, promised)
-    return tuple(name for name in WITH_TOTAL if name in promised or (name in kept and name in AT_ONE_RECEIVER))
+    return tuple(name for name in ORDERS if name in promised or (name in kept and name in AT_ONE_RECEIVER))
 
 
 def _implied(machine: type[ProtocolMachine], orders: Iterable[str]) -> set[str]:
@@ -127,11 +126,17 @@ def monitors_of(machine: ProtocolMachine, orders: Iterable[str]) -> list[Monitor
     """
     wanted = [order for order in orders if order != "asynchronous"]
     monitors: list[Monitor] = [DeliveryMonitor(sends_before_delivery=machine.sends_before_delivery)]
-    if not machine.rolls_back:
-        if machine.sends_before_delivery and {"fifo", "causal"} & set(wanted):
-            monitors.append(FifoAndCausal(machine.n, machine.ordered_at))
-        if "total" in wanted:
-            monitors.append(TotalOrder(machine.n))
+    if not machine.rolls_back and machine.sends_before_delivery and not set(FifoAndCausal.watches).isdisjoint(wanted):
+        monitors.append(FifoAndCausal(machine.n, machine.ordered_at))
     left = [order for order in wanted if not any(order in monitor.watches for monitor in monitors)]
-    compact = open_points.ORDERS if not machine.rolls_back and machine.ordered_at is None else ()
-    return [*monitors, *((OpenPoints if order in compact else History)(machine.n, order) for order in left)]
+    return [*monitors, *(_monitor_of(machine, order) for order in left)]
+
+
+def _monitor_of(machine: ProtocolMachine, order: str) -> Monitor:
+    """The smallest monitor of that order alone."""
+    kind = None if machine.rolls_back else ORDERS[order].monitor
+    if kind == "deliveries":
+        return TotalOrder(machine.n)
+    if kind == "points" and machine.ordered_at is None:
+        return OpenPoints(machine.n, order)
+    return History(machine.n, order)

@@ -16,7 +16,7 @@ from crownless.spec import library, notation
 from crownless.spec.clocks import Clock, clock_named
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.notation import Script
-from crownless.spec.orders import order_named, refuse_total_of_unicasts
+from crownless.spec.orders import order_named, refuse_where_all_keep
 
 from .clocks import Clocks
 from .monitors import Monitor
@@ -113,7 +113,7 @@ class Check:
                 unicasts = workload.sends == "unicast"
             else:
                 unicasts = all(len(message.receivers) == 1 for message in workload.universe())
-            refuse_total_of_unicasts(orders, unicasts=unicasts)
+            refuse_where_all_keep(orders, unicasts=unicasts)
             for order in self.orders:
                 order_named(order)
                 if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):

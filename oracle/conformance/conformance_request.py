@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
 from crownless.runtime.printable import in_brackets, some
 from crownless.spec.enumeration import Sends, with_self_sends
-from crownless.spec.orders import ORDERS, TOTAL
+from crownless.spec.orders import ORDERS, telling
 
-#: The orders that are decided of any messages, the weakest first.
+#: The orders that are decided, the weakest first.
 JUDGED = tuple(name for name in ORDERS if name != "asynchronous")
 #: The orders that are monitored in every run; the others are decided on complete computations.
-MONITORED = ("fifo", "causal", "synchronous")
+MONITORED = ("fifo", "causal", "synchronous", "total")
 #: Delivery properties other than order.
 DELIVERY = (DELIVERS_ONCE.name, DELIVERS_ALL.name, NEVER_BLOCKS.name)
 #: The search in which applications reply.
@@ -53,14 +53,14 @@ class Request:
         return f"{some(self.processes, 'process')} and {some(self.messages, 'message')}"
 
     @property
-    def total(self) -> tuple[str, ...]:
-        """Total order, if messages have several receivers."""
-        return () if self.sends == "unicast" else (TOTAL.name,)
+    def judged(self) -> tuple[str, ...]:
+        """The orders that are decided of messages with as many receivers."""
+        return tuple(name for name in JUDGED if name in telling(unicasts=self.sends == "unicast"))
 
     @property
-    def judged(self) -> tuple[str, ...]:
-        """The orders that are decided."""
-        return (*JUDGED, *self.total)
+    def monitored(self) -> tuple[str, ...]:
+        """Those that are monitored in every run."""
+        return tuple(name for name in self.judged if name in MONITORED)
 
     @property
     def messages_with_replies(self) -> int:

@@ -18,7 +18,7 @@ from crownless.model_check.system.properties import (
 from crownless.runtime.errors import Undecided
 from crownless.runtime.printable import in_brackets, listed, printable, some
 from crownless.spec.enumeration import Sends, computations
-from crownless.spec.orders import ORDERS, TOTAL, WITH_TOTAL, strongest, weaker
+from crownless.spec.orders import ORDERS, strongest, telling, weaker
 
 from .answers import Repeats
 from .conformance_request import DELIVERY, JUDGED, WITH_REPLIES, Request
@@ -30,7 +30,7 @@ from .schedules import Schedule, schedule_of
 PROPERTIES = {
     **{name: Property(name, "always", meaning) for name, meaning in FAILURES.items()},
     **{known.name: known for known in (DELIVERS_ONCE, DELIVERS_ALL, NEVER_BLOCKS, DELIVERS_SOMETHING)},
-    **{name: Property(name, "always", WITH_TOTAL[name].demands) for name in (*JUDGED, TOTAL.name)},
+    **{name: Property(name, "always", ORDERS[name].demands) for name in JUDGED},
 }
 #: Why no order is kept by nodes that deliver nothing.
 NOTHING_DELIVERED = "no message is ever delivered"
@@ -61,7 +61,7 @@ class Searched(NamedTuple):
         for result in self.results:
             if name in result:
                 yield self._as_far_as_known(result[name])
-        if self.realization is not None and name in ORDERS:
+        if self.realization is not None and name in self.realization.orders:
             broken = self.realization.orders[name].extra is not None
             verdict: Outcome = "violated" if broken else "unknown" if self.realization.stopped else "holds"
             yield PropertyResult(
@@ -131,12 +131,12 @@ def merged(
             return PropertyResult(known, "unknown", note=note)
         if pending is not None:
             return PropertyResult(known, "unknown", note=pending)
-        if name in WITH_TOTAL and lines[DELIVERS_SOMETHING.name].verdict != "holds":
+        if name in ORDERS and lines[DELIVERS_SOMETHING.name].verdict != "holds":
             return PropertyResult(known, "unknown", note=NOTHING_DELIVERED)
         return found[0]
 
     for name in PROPERTIES:
-        if name != TOTAL.name or not unicasts:
+        if name not in ORDERS or name in telling(unicasts=unicasts):
             lines[name] = line_of(name)
     return tuple(lines.values())
 
@@ -258,24 +258,23 @@ class Conformance(CheckResult):
     def strongest(self) -> list[str]:
         """The strongest orders that are kept."""
         example = max(computations(3, 1, sends=self.request.sends), key=lambda c: len(c.messages[0].receivers))
-        agrees = TOTAL.name in self.kept and "mailbox" not in self.kept  # which says more
-        return [*strongest(self.kept, example), *([TOTAL.name] if agrees else [])]
+        return strongest(self.kept, example)
 
     @property
     def named(self) -> list[str]:
         """The strongest orders kept, each named by the weakest order with as many computations within the bound, since
         several orders may coincide.
         """
-        names = list(WITH_TOTAL)
+        names = list(ORDERS)
         return list(dict.fromkeys(min([name, *self.same_as(name)], key=names.index) for name in self.strongest))
 
     def same_as(self, order: str) -> list[str]:
         """The weaker orders with as many complete computations within the bound."""
-        if self.realization is None or self.realization.stopped or order == TOTAL.name:
+        if self.realization is None or self.realization.stopped:
             return []
         counts = {name: one.computations for name, one in self.realization.orders.items()}
         below = weaker(order, unicasts=self.request.sends == "unicast")
-        return [name for name in ORDERS if name in below and counts[name] == counts[order]]
+        return [name for name in counts if name in below and counts[name] == counts[order]]
 
     @cached_property
     def same_orders(self) -> list[dict[str, Any]]:

@@ -27,10 +27,10 @@ from crownless.model_check.system.exploration import Exploration, Progress
 from crownless.model_check.system.properties import Property
 from crownless.runtime.ending import Limits, Stopped, look, stoppable, watching
 from crownless.runtime.errors import BadInput
-from crownless.spec.orders import WITH_TOTAL, order_named, refuse_total_of_unicasts
+from crownless.spec.orders import ORDERS, order_named, refuse_where_all_keep
 
 from .answers import Answers
-from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES, Request
+from .conformance_request import DELIVERY, WITH_REPLIES, Request
 from .conformance_result import PROPERTIES, Conformance, Searched, as_promised, merged
 from .network import Network, WrongNode
 from .node import FAILURES, Implementation, NodeFailure, Query
@@ -128,11 +128,11 @@ def _possible(implementation: Implementation, request: Request) -> Request:
     impossible one.
     """
     if implementation.promises:
-        orders = request.orders or tuple(name for name in WITH_TOTAL if name in implementation.promises)
+        orders = request.orders or tuple(name for name in ORDERS if name in implementation.promises)
         request = replace(request, orders=orders, delivery=tuple(n for n in DELIVERY if n in implementation.promises))
     for order in request.orders:
         order_named(order)
-    refuse_total_of_unicasts(request.orders, unicasts=request.sends == "unicast")
+    refuse_where_all_keep(request.orders, unicasts=request.sends == "unicast")
     channel_named(request.channel)
     if not implementation.takes_steps and (request.ticks or request.restarts):
         said = "--ticks and --restarts: Maelstrom has no message for that"
@@ -302,14 +302,14 @@ class _Conforming:
             return
         self.begin(f"{name}, complete computations")
         realization = realize(
-            check_of_nodes(self.answers, request, MONITORED, replies=replies),
+            check_of_nodes(self.answers, request, request.monitored, replies=replies),
             limits=self.limits_left(),
             progress=lambda said: self.on_input(f"{self.now}, {said}", len(self.answers)),
         )
         self.searches[-1] = self.searches[-1]._replace(realization=realization)
         if realization.stopped:
             raise _Ended(realization.stopped)
-        others = tuple(order for order in JUDGED if order not in MONITORED)
+        others = tuple(order for order in request.judged if order not in request.monitored)
         if any(result[known].verdict != "holds" for known in DELIVERY):
             self.check(request, others, replies=replies)
             return
@@ -339,7 +339,7 @@ class _Conforming:
         """One more check of a search, by default the current one, and of the orders monitored in every run. Raises
         `_Ended` if a limit or an interrupt ends it.
         """
-        orders = (*MONITORED, *request.total) if orders is None else orders
+        orders = request.monitored if orders is None else orders
         check = check_of_nodes(self.answers, request, orders, replies=replies, only=only)
         result = run_check(check, self.limits_left(), self.progress, report=self.report, first=first)
         search = search or self.searches[-1]

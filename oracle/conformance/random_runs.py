@@ -14,7 +14,7 @@ from crownless.model_check.check.check_result import PropertyResult
 from crownless.model_check.runs.runs import wrong_event
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, DELIVERS_SOMETHING, NEVER_BLOCKS
 from crownless.model_check.system.request import ResolvedCheck
-from crownless.spec.orders import TOTAL, WITH_TOTAL, decide
+from crownless.spec.orders import ORDERS, decide
 
 from .answers import Answers
 from .conformance_request import Request
@@ -84,7 +84,7 @@ class Sampling:
 
     def lines(self) -> tuple[PropertyResult, ...]:
         """A line for each property: violated, or unknown."""
-        undecided = {NEVER_BLOCKS.name, TOTAL.name}.difference(self.request.judged)
+        undecided = {NEVER_BLOCKS.name, *ORDERS}.difference(self.request.judged)
         return tuple(self._line(name) for name in PROPERTIES if name not in undecided)
 
     def _line(self, name: str) -> PropertyResult:
@@ -97,12 +97,12 @@ class Sampling:
         failure, _ = self.found[name]
         driven = self._demanding(name).again(self.request.processes, self.messages, failure.taken).driven
         run = None if driven is None else replace(driven.run, breaks=name)
-        return PropertyResult(PROPERTIES[name], "violated", run, "" if name in WITH_TOTAL else failure.problem)
+        return PropertyResult(PROPERTIES[name], "violated", run, "" if name in ORDERS else failure.problem)
 
     def _demanding(self, name: str) -> Walks[Network]:
         if name == DELIVERS_ONCE.name:
             return self._all._replace(new=partial(self._new, delivers_once=True))
-        return self._all._replace(order=name) if name in WITH_TOTAL else self._all
+        return self._all._replace(order=name) if name in ORDERS else self._all
 
 
 def _broken_by(failure: Failure) -> str:

@@ -24,7 +24,7 @@ from crownless.runtime.ending import watching
 from crownless.runtime.errors import Undecided
 from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.drawn import Drawn
-from crownless.spec.orders import WITH_TOTAL, decide
+from crownless.spec.orders import ORDERS, decide
 
 from .answers import Answers
 from .conformance_request import DELIVERY
@@ -34,7 +34,7 @@ from .node_machine import TICK, Failed, check_of_nodes, pending_in
 from .schedules import Schedule
 
 #: The properties that a run violates by what it sends and delivers.
-SAFETY = (*WITH_TOTAL, DELIVERS_ONCE.name)
+SAFETY = (*ORDERS, DELIVERS_ONCE.name)
 
 
 @dataclass(frozen=True, repr=False)
@@ -234,9 +234,9 @@ def _broken_by(follower: Follower) -> tuple[str, ...]:
     if not failures and system.may_end(moves) and pending_in(states) is None:
         live = live_properties_broken(system, state, follower.monitor_state, moves)
         found += [name for name in DELIVERY if name in live]
-    return tuple(dict.fromkeys([*found, *_orders_broken(follower, WITH_TOTAL)]))
+    return tuple(dict.fromkeys([*found, *_orders_broken(follower, ORDERS)]))
 
 
 def _orders_broken(follower: Follower, orders: Iterable[str]) -> list[str]:
     c = computation_of_run(follower.run)
-    return [] if c is None else [name for name in orders if name in WITH_TOTAL and not decide(c, name, "pending").kept]
+    return [] if c is None else [name for name in orders if name in ORDERS and not decide(c, name, "pending").kept]

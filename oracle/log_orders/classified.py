@@ -31,7 +31,10 @@ from .classification import Classification, ClassifiedRuns, LargeRun, classify, 
 from .context import Context, context
 from .disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
 from .holes import CertainColumns, certain_columns
-from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, NOTHING, OUTCOMES, UNDECIDED, Monitor
+from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, COLUMNS, KEPT, NOTHING, OUTCOMES, UNDECIDED, Monitor
+from .whole_runs import WholeRun, without_monitor
+
+_NUMBER = {outcome: number for number, outcome in OUTCOMES.items()}
 
 
 @dataclass
@@ -66,7 +69,7 @@ class ClassifiedLog(ClassifiedRuns):
     def by_monitor(self) -> Numbers:
         """For each run whether the monitor has decided every order."""
         decided: Numbers = self.is_regular & (self.outcomes != UNDECIDED).all(axis=1)
-        return decided
+        return decided & (not without_monitor(self.orders))
 
     def name(self, number: int) -> str:
         return str(self.rows.named["run"].names[number].as_py())
@@ -103,6 +106,19 @@ class ClassifiedLog(ClassifiedRuns):
             self.by_spec[number] = self._decided_by_spec(number)
         return self.by_spec[number]
 
+    def decide_by_procedures(self, number: int) -> None:
+        """Decides the orders without a monitor for a well-formed run, unless it is too large for their procedures."""
+        whole = self._whole(number)
+        for order in without_monitor(self.orders):
+            verdict = whole.verdict(order)
+            self.outcomes[number, self.orders.index(order)] = _NUMBER[verdict.outcome]
+
+    def _whole(self, number: int) -> WholeRun:
+        rows = self.rows.table(int(self.rows.first[number]), int(self.rows.first[number + 1]))
+        whole = WholeRun(self.file, self.reading)
+        whole.add(rows)
+        return whole
+
     def decide_irregular(self, number: int) -> None:
         """Decides a run that is not well-formed; raises `BadInput` if its rows contradict each other."""
         rows = self.rows.of_run(number) if self._is_large(number) else None
@@ -111,14 +127,14 @@ class ClassifiedLog(ClassifiedRuns):
             processes = tuple({*self.processes, *certain.processes})
             part = decided(rows, certain.rows, self.file, self.orders, self.reading, self.numbering, processes)
             if part.is_regular[0]:
+                part.decide_by_procedures(0)
                 self.with_holes[number] = part, certain
                 self.outcomes[number] = np.where(part.outcomes[0] == BROKEN, BROKEN, UNDECIDED)
                 is_asynchronous = np.array([order == "asynchronous" for order in self.orders])
                 self.outcomes[number, is_asynchronous] = KEPT if certain.messages else NOTHING
                 return
         found = self._decided_by_spec(number)
-        of = {outcome: number for number, outcome in OUTCOMES.items()}
-        self.outcomes[number] = [of[found[order].outcome] for order in self.orders]
+        self.outcomes[number] = [_NUMBER[found[order].outcome] for order in self.orders]
         self.by_spec[number] = found
 
     def _is_large(self, number: int) -> bool:
@@ -148,18 +164,22 @@ class ClassifiedLog(ClassifiedRuns):
             notes=(*found.subject.notes, *[NO_INDEX] * certain.like_time_stamps),
         )  # fmt: skip
         verdicts = (
-            one if one.witness is not None else earned(hidden(one.order, certain.holes), certain.messages)
-            for one in found.verdicts
+            earned(hidden(one.order, certain.holes), certain.messages) if one.kept else one for one in found.verdicts
         )
         return replace(found, subject=subject, verdicts=tuple(verdicts))
 
     def _of_large_run(self, number: int) -> Classification:
-        broken = np.zeros((1, len(COLUMN)), np.bool_)
-        broken[0, [COLUMN[order] for order in self.orders]] = self.outcomes[number] == BROKEN
+        broken = np.zeros((1, COLUMNS), np.bool_)
+        for order, outcome in zip(self.orders, self.outcomes[number].tolist(), strict=True):
+            if order in COLUMN:
+                broken[0, COLUMN[order]] = outcome == BROKEN
+        whole = self._whole(number) if without_monitor(self.orders) else None
         shown = {order: rows for _, order, rows in self.monitor.violations(np.array([number]), broken)}
         verdicts: list[Verdict] = []
         for order, outcome in zip(self.orders, self.outcomes[number].tolist(), strict=True):
-            if outcome == BROKEN:
+            if order not in COLUMN and whole is not None:
+                verdicts.append(whole.verdict(order))
+            elif outcome == BROKEN:
                 verdict = decide(self._computation(shown[order]), order, self.reading)
                 assert not verdict.kept, f"{self.name(number)}: the messages that show {order} broken keep it"
                 verdicts.append(verdict)
@@ -256,6 +276,8 @@ def classified(
     if log.quarantine is not None:
         log.is_regular &= [not log._torn(number) for number in range(len(log))]
         log.outcomes[~log.is_regular] = UNDECIDED
+    for number in np.flatnonzero(log.is_regular).tolist() if without_monitor(orders) else ():
+        log.decide_by_procedures(number)
     irregular = np.flatnonzero(~log.is_regular).tolist()
     for done, number in enumerate(irregular):
         if progress is not None:
@@ -281,5 +303,9 @@ def decided(
     monitor = Monitor(numbers, reading == "pending")
     outcomes = monitor.outcomes(orders, report)
     outcomes[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
-    asked, is_regular = outcomes[:, [COLUMN[order] for order in orders]], outcomes[:, ASYNCHRONOUS] != UNDECIDED
+    is_regular = outcomes[:, ASYNCHRONOUS] != UNDECIDED
+    asked = np.full((len(outcomes), len(orders)), UNDECIDED, np.int8)
+    for k, order in enumerate(orders):
+        if order in COLUMN:
+            asked[:, k] = outcomes[:, COLUMN[order]]
     return ClassifiedLog(file, rows, orders, reading, monitor, asked, is_regular, numbering, processes=processes)

@@ -250,6 +250,28 @@ def _after_all_received(run: Run, graph: Graph) -> Any:
             past = run.send[m]
 
 
+@called_by_kernels
+def demand_agreement(run: Run, graph: Graph) -> Any:
+    """Messages come in the order in which each process delivers them, and those that it does not deliver come last.
+
+    Each message is a node of its own, so that neither sends nor happened-before matter.
+    """
+    first, last = graph.sizes[NODES], run.at
+    for m in range(run.sizes[MESSAGES]):
+        graph.message[new_node(graph)] = m
+    for q in range(run.sizes[LINES]):
+        last[q] = NONE
+        for e in range(run.begin[q], run.begin[q + 1]):
+            if run.copy[e] != NONE:
+                if last[q] != NONE:
+                    force(graph, last[q], first + run.message[e])
+                last[q] = first + run.message[e]
+    for copy in range(run.sizes[COPIES]):
+        q = run.receiver[copy]
+        if run.deliver[copy] == NONE and last[q] != NONE:
+            force(graph, last[q], first + run.of_copy[copy])
+
+
 # -- is there a linearization? -----------------------------------------------------------------------------------------
 
 

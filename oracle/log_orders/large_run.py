@@ -28,6 +28,7 @@ from .classification import Classification, LargeRun, hidden, not_decided
 from .monitor import COLUMN, KEPT
 from .overtaking import LINES_UP_TO
 from .streaming import FORGET_FROM, HOLD_UP_TO, Contradiction, StreamingMonitor, TakenPlace
+from .whole_runs import WholeRun, without_monitor
 
 #: Messages and receivers, by name.
 Copies = tuple[tuple[str, str], ...]
@@ -79,6 +80,8 @@ class RunMonitor:
         self.pairs: dict[int, tuple[str, str, str]] = {}
         #: Violations that show only at the end of the run; before it, messages may still come.
         self.shown_by_end: set[int] = set()
+        #: The whole run, for orders without a monitor.
+        self.whole = WholeRun(file, reading) if without_monitor(orders) else None
 
     # -- events --------------------------------------------------------------------------------------------------------
 
@@ -88,6 +91,8 @@ class RunMonitor:
         self._one_run(rows)
         numbers = rows.numbers()
         self._refuse_no_events(rows, numbers, line)
+        if self.whole is not None:
+            self.whole.add(table)
         process = np.array([self.processes.setdefault(name, len(self.processes)) for name in rows.processes], np.int32)
         message = np.full(len(numbers.kind), NONE, np.int64)
         about = numbers.kind != INTERNAL
@@ -171,8 +176,8 @@ class RunMonitor:
 
         `gaps`: processes that may have received further messages in a hole.
         """
-        column = COLUMN[order]
-        if column not in self.shown:
+        column = COLUMN.get(order)
+        if column is None or column not in self.shown:
             return None
         shown = self.shown[column]
         received = {(p, message) for p, kind, message, _ in shown if kind == "deliver"}
@@ -200,7 +205,7 @@ class RunMonitor:
     @property
     def given_up(self) -> list[str]:
         """The orders that would need too many held events."""
-        return [order for order in self.orders if COLUMN[order] in self.monitor.given_up]
+        return [order for order in self.orders if COLUMN.get(order) in self.monitor.given_up]
 
     def classification(self, lost: Sequence[Hole] = ()) -> Classification:
         """The verdicts on the whole run; `lost`: holes that the rows do not show."""
@@ -267,6 +272,10 @@ class RunMonitor:
         return waiting | {str(hole.process) for hole in holes}
 
     def _verdict(self, order: str, holes: Sequence[Hole]) -> Verdict:
+        if order not in COLUMN:
+            assert self.whole is not None, "the run is held whole for such orders"
+            verdict = self.whole.verdict(order)
+            return earned(hidden(order, holes), self.sent) if holes and verdict.kept else verdict
         outcome = self.monitor.outcomes[COLUMN[order]]
         broken = self.broken(order, self._gaps(holes) if holes else ())
         if broken is not None:

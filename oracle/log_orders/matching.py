@@ -9,7 +9,8 @@ and so on. It decides everything:
   first k delivers of a class there is the k-th or a later one, so that the k-th send happened before the k-th deliver
   there, too. So if any matching is acyclic, this one is.
 - Whatever keeps FIFO order is the matching in order: on each channel the delivers are then of the first sends, in the
-  order sent. Every order but asynchronous demands FIFO order. So some matching keeps an order iff this one keeps it.
+  order sent. So some matching keeps FIFO order, or an order that demands it, iff this one keeps it. Of an order that
+  does not, as total order, this one shows that some matching keeps it, or else nothing, if there is another one.
 - Another matching is acyclic iff, somewhere in a class, the k-th deliver did not happen before the (k+1)-th send. For
   every other matching can be transformed, step by step and with ever less happened-before, into one in which the k-th
   deliver is of the (k+1)-th send and all else is in order: the (k+1)-th deliver, if any, is of the k-th send, which
@@ -18,7 +19,7 @@ and so on. It decides everything:
 
 A message to several has a copy for each receiver, which belongs to that channel.
 
-So an order that the matching in order violates is violated by every matching, and one that it keeps is kept by some. A
+So such an order that the matching in order violates is violated by every one, and any that it keeps is kept by some. A
 note says whether there is another matching, which violates FIFO order. In a run with holes nothing is certain, since
 the first send is unknown, and all its events are internal.
 """
@@ -32,13 +33,18 @@ import numpy as np
 from crownless.oracle.logs.converted import ConvertedLog
 from crownless.oracle.logs.event_logs import lines_of_processes, logged_run, rows_and_gaps
 from crownless.oracle.logs.rows import Row, at_one_place, refuse
+from crownless.oracle.logs.uncertain import Uncertain
 from crownless.runtime.errors import BadInput
+from crownless.spec.orders import ORDERS, weaker
 
 IN_ORDER = (
     "messages are named by payload and line of their send, and matched in sending order: an order broken here is "
     "broken in every matching"
 )
 NO_OTHER = "no other matching is a computation"
+OTHER_MAY_KEEP = "broken by the matching in sending order; another one may keep it"
+#: The orders that a matching may keep, even if it violates FIFO order.
+WITHOUT_FIFO = [name for name in ORDERS if "fifo" not in {name, *weaker(name, unicasts=False)}]
 #: The name of copies, some of which have no send.
 UNSENT = "?"
 
@@ -76,6 +82,8 @@ def matched(runs: Mapping[str, list[Row]], name: str) -> ConvertedLog:
         log.note(run, IN_ORDER)
         other = _other_matching(named, classes)
         log.note(run, NO_OTHER if other is None else f"another matching, which violates fifo: {other}")
+        if other is not None:
+            log.uncertain[run] = Uncertain(perhaps_kept=dict.fromkeys(WITHOUT_FIFO, OTHER_MAY_KEEP))
     return log
 
 

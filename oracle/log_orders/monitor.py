@@ -1,9 +1,9 @@
-"""The monitor of event logs: the verdicts on all seven orders of each run, by compiled loops over numbers.
+"""The monitor of event logs: the verdicts on the orders of each run, by compiled loops over numbers.
 
 Its verdicts are those of `spec.by_graph`, on complete runs and runs with unreceived messages, to one receiver or
-several. FIFO and causal order are decided in one pass over the events (`overtaking`); mailbox, one-n and synchronous
-order by a walk under constraints (`constraints`); n-n by a few such walks (`one_queue`). A run that is not well-formed
-(see `layout`) stays undecided.
+several. FIFO and causal order are decided in one pass over the events (`overtaking`); mailbox, one-n, synchronous and
+total order by a walk under constraints (`constraints`); n-n by a few such walks (`one_queue`). A run that is not
+well-formed (see `layout`) stays undecided, and so does an order whose relation these loops do not know.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -28,13 +28,14 @@ from crownless.oracle.logs.layout import (
     read_only,
     room,
 )
-from crownless.spec.orders import ORDERS, Outcome
+from crownless.spec.orders import ORDERS, Outcome, Relation
 
 from .constraints import (
     EDGES,
     Graph,
     begin,
     behind_an_unreceived_one,
+    demand_agreement,
     demand_instants,
     demand_mailbox,
     demand_one_n,
@@ -53,13 +54,23 @@ from .overtaking import LINES_UP_TO, Channels, channels, overtakings
 #: The outcome for a run and an order.
 KEPT, BROKEN, UNDECIDED, NOTHING = 0, 1, 2, 3
 OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown", NOTHING: "nothing"}
-#: The columns of outcomes.
-COLUMN = {order: column for column, order in enumerate(ORDERS)}
-ASYNCHRONOUS, FIFO, CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(7)
+#: The columns of outcomes, one for each relation; and those of the orders, by column.
+COLUMNS = len(Relation)
+COLUMN = {order.name: int(relation) for relation in Relation for order in ORDERS.values() if order.relation == relation}
+ASYNCHRONOUS, FIFO, CAUSAL = int(Relation.NOTHING), int(Relation.OVERTAKEN_OF_ONE_SENDER), int(Relation.OVERTAKEN)
+MAILBOX, ONE_N, N_N = int(Relation.SENDS_AS_RECEIVED), int(Relation.RECEIVES_AS_SENT), int(Relation.ONE_QUEUE)
+SYNCHRONOUS, TOTAL = int(Relation.INSTANTS), int(Relation.RECEIVED)
 #: Initial room for times in flight, and for the rows that show violations, in entries; it grows as needed.
 ENTRIES = 1 << 16
 #: Rows that are decided between two progress reports, and between two checks for interrupts.
 ROWS_AT_A_TIME = 1 << 19
+
+
+def columns_of(orders: Collection[str]) -> Numbers:
+    """For each column whether it is that of one of these orders."""
+    columns = np.zeros(COLUMNS, np.bool_)
+    columns[[COLUMN[order] for order in orders if order in COLUMN]] = True
+    return columns
 
 
 class Loops(NamedTuple):
@@ -101,15 +112,15 @@ class Monitor:
         self._number = NONE
 
     def outcomes(self, orders: Collection[str] = tuple(COLUMN), report: Callable[[int], None] | None = None) -> Numbers:
-        """For each run a row: for each order in `COLUMN` KEPT, BROKEN or UNDECIDED, as are orders not requested; for a
-        run without messages NOTHING.
+        """For each run a row: for each column KEPT, BROKEN or UNDECIDED, as are orders not requested; for a run without
+        messages NOTHING.
 
         Asynchronous order is UNDECIDED only for a run that is not well-formed. `report` gets the number of decided rows
         from time to time.
         """
         runs = len(self.rows.first) - 1
-        found = np.full((runs, len(COLUMN)), UNDECIDED, np.int8)
-        asked = np.array([order in orders for order in COLUMN], np.bool_)
+        found = np.full((runs, COLUMNS), UNDECIDED, np.int8)
+        asked = columns_of(orders)
         number, self._number = 0, NONE
         while number < runs:
             if report is not None:
@@ -119,7 +130,7 @@ class Monitor:
             number = _decide_runs(number, end, self.rows, self._loops, self.pending, asked, found)
             if number < end:
                 self._grow()
-        asked[ASYNCHRONOUS] = True
+        asked[ASYNCHRONOUS] = True  # it says whether a run is well-formed
         found[:, ~asked] = UNDECIDED
         return found
 
@@ -129,16 +140,17 @@ class Monitor:
         `broken`: for each of these runs a row, in which the violated orders are true, by column.
         """
         self._number, done = NONE, 0
-        rows = np.empty(max(ENTRIES, len(COLUMN) * len(self._loops.run.line)), np.int64)
-        ends = np.zeros((len(runs), len(COLUMN)), np.int64)
+        rows = np.empty(max(ENTRIES, COLUMNS * len(self._loops.run.line)), np.int64)
+        ends = np.zeros((len(runs), COLUMNS), np.int64)
         while done < len(runs):
             more = _write_violations(
                 runs[done:], broken[done:], self.rows, self._loops, self.pending, rows, ends[done:]
             )
             start, written = 0, rows[: ends[done + more - 1, -1] if more else 0].tolist()
             for k in range(done, done + more):
-                for order, is_broken, end in zip(COLUMN, broken[k].tolist(), ends[k].tolist(), strict=True):
-                    if is_broken:
+                for order, column in COLUMN.items():
+                    end = int(ends[k, column])
+                    if broken[k, column]:
                         assert end > start, f"no message shows {order} broken"
                         yield Violation(int(runs[k]), order, written[start:end])
                     start = end
@@ -223,7 +235,7 @@ def decide(loops: Loops, pending: Any, unicasts: Any, asked: Any, outcome: Any) 
         outcome[SYNCHRONOUS] = BROKEN
         if (complete or pending) and _keeps(run, graph, SYNCHRONOUS, pending):
             outcome[SYNCHRONOUS] = KEPT
-            outcome[MAILBOX], outcome[ONE_N], outcome[N_N] = KEPT, KEPT, KEPT
+            outcome[MAILBOX], outcome[ONE_N], outcome[N_N], outcome[TOTAL] = KEPT, KEPT, KEPT, KEPT
             return
     if (asked[MAILBOX] or asked[ONE_N] or asked[N_N]) and not broken:
         outcome[MAILBOX] = KEPT if _keeps(run, graph, MAILBOX, pending) else BROKEN
@@ -237,11 +249,14 @@ def decide(loops: Loops, pending: Any, unicasts: Any, asked: Any, outcome: Any) 
             constrain(run, graph, N_N, pending)
             one_queue = is_one_queue(run, graph)
             outcome[N_N] = KEPT if one_queue == 1 else BROKEN if one_queue == 0 else UNDECIDED
+    if asked[TOTAL]:
+        agree = unicasts or outcome[MAILBOX] == KEPT or _keeps(run, graph, TOTAL, pending)
+        outcome[TOTAL] = KEPT if agree else BROKEN
 
 
 @called_by_kernels
 def _keeps(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
-    """True if the run keeps mailbox, one-n or synchronous order, given that it keeps the orders that these imply."""
+    """True if the run keeps mailbox, one-n, synchronous or total order, given that it keeps the orders they imply."""
     constrain(run, graph, order, pending)
     if order == ONE_N and not pending and behind_an_unreceived_one(run, graph) != NONE:
         return False
@@ -250,9 +265,11 @@ def _keeps(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
 
 @compiled
 def constrain(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
-    """Puts the constraints of mailbox, one-n, n-n or synchronous order on the run."""
-    begin(run, graph, pending)
-    if order == MAILBOX:
+    """Puts the constraints of mailbox, one-n, n-n, synchronous or total order on the run."""
+    begin(run, graph, pending and order != TOTAL)  # a receive to come is after all others at its process
+    if order == TOTAL:
+        demand_agreement(run, graph)
+    elif order == MAILBOX:
         demand_mailbox(run, graph)
     elif order == ONE_N:
         demand_one_n(run, graph)
@@ -294,7 +311,7 @@ def _write_violations(runs: Any, broken: Any, rows: Rows, loops: Loops, pending:
 def shown_by(order: Any, found: Any, unicasts: Any) -> Any:
     """The index in `found` of the overtaking that shows the violation of the order; NONE if none shows it."""
     at = 0 if order == FIFO else 2
-    return NONE if found[at] == NONE or (order == ONE_N and not unicasts) else at
+    return NONE if found[at] == NONE or order == TOTAL or (order == ONE_N and not unicasts) else at
 
 
 @compiled

@@ -5,7 +5,7 @@ from typing import Any
 from crownless.model_check.native.compiled import called_by_kernels, compiled
 from crownless.oracle.logs.layout import DELIVER, EVENTS, NONE, SEND, Run
 
-from .constraints import Graph, count_waits, is_received, release, sort_edges
+from .constraints import Graph, count_waits, is_received, message_at, release, sort_edges
 
 
 @compiled
@@ -60,17 +60,21 @@ def in_happened_before(
 
 
 @compiled
-def settle(run: Run, graph: Graph, settled: Any) -> Any:
-    """Keeps as settled only the events that can be walked without any future send."""
+def settle(run: Run, graph: Graph, by_message: Any, settled: Any) -> Any:
+    """Keeps as settled only the events that can be walked without any future send; or, if messages are nodes themselves
+    (`by_message`), those whose message can be walked so.
+    """
     sort_edges(graph)
     ready = count_waits(run, graph)
     while ready:
         ready -= 1
         node = graph.queue[ready]
-        if node >= run.sizes[EVENTS] or run.copy[node] != NONE or is_received(run, run.message[node]):
+        m = message_at(run, graph, node)
+        if m == NONE or is_received(run, m) or (node < run.sizes[EVENTS] and run.copy[node] != NONE):
             ready = release(run, graph, node, ready)
     for e in range(run.sizes[EVENTS]):
-        settled[e] = settled[e] and graph.waits[e] == NONE
+        node = run.sizes[EVENTS] + run.message[e] if by_message else e
+        settled[e] = settled[e] and graph.waits[node] == NONE
 
 
 @compiled

@@ -31,20 +31,24 @@ from crownless.oracle.logs.layout import (
     lay_out,
 )
 from crownless.oracle.logs.layout import read_only as views_of
+from crownless.spec.orders import weaker
 
 from .monitor import (
     ASYNCHRONOUS,
     BROKEN,
     CAUSAL,
     COLUMN,
+    COLUMNS,
     FIFO,
     KEPT,
     MAILBOX,
     N_N,
     ONE_N,
     SYNCHRONOUS,
+    TOTAL,
     UNDECIDED,
     Loops,
+    columns_of,
     constrain,
     decide,
     loops,
@@ -65,8 +69,6 @@ ENTRIES = 1 << 12
 
 #: The orders decided by walks, stronger ones first.
 _CONSTRAINED = (SYNCHRONOUS, MAILBOX, ONE_N)
-#: A violation of one of these orders violates the stronger one (one-n: in runs of unicasts).
-_WEAKER = {MAILBOX: (CAUSAL,), ONE_N: (CAUSAL,), N_N: (CAUSAL, MAILBOX, ONE_N), SYNCHRONOUS: (CAUSAL, MAILBOX, ONE_N)}
 
 
 class Contradiction(Exception):
@@ -113,9 +115,9 @@ class StreamingMonitor:
         forget_from: int = FORGET_FROM,
     ) -> None:
         self.pending, self.first, self.hold_up_to, self.forget_from = pending, first, hold_up_to, forget_from
-        #: By `monitor.COLUMN`: BROKEN as soon as that is certain; after `finish` KEPT if the last step decided so.
-        self.outcomes = [UNDECIDED] * len(COLUMN)
-        #: The evidence of each violation, by order.
+        #: By column: BROKEN as soon as that is certain; after `finish` KEPT if the last step decided so.
+        self.outcomes = [UNDECIDED] * COLUMNS
+        #: The evidence of each violation, by column.
         self.violations: dict[int, Violation] = {}
         #: Events that wait for earlier ones of their process, for sends, or in a cycle for each other; and those held,
         #: in an order that happened-before allows.
@@ -128,7 +130,7 @@ class StreamingMonitor:
         #: True if each message has one receiver.
         self.unicasts = True
         #: The orders that events are held for.
-        self._open = {COLUMN[order] for order in orders} - {ASYNCHRONOUS}
+        self._open = {*np.flatnonzero(columns_of(orders)).tolist()} - {ASYNCHRONOUS}
         if N_N in self._open:
             self._open |= {*_CONSTRAINED}
         if self._open & {*_CONSTRAINED}:
@@ -167,7 +169,7 @@ class StreamingMonitor:
         if self.has_stopped:
             return
         if len(self.waiting):
-            self.outcomes = [UNDECIDED] * len(COLUMN)
+            self.outcomes = [UNDECIDED] * COLUMNS
         else:
             self.outcomes[ASYNCHRONOUS] = KEPT  # no event waits: each delivery came after its send
             if self.outcomes[SYNCHRONOUS] == KEPT:
@@ -326,8 +328,8 @@ class StreamingMonitor:
 
     def _decided(self, held: Loops, pending: bool) -> list[int]:
         """For each order KEPT or BROKEN by the held events, or UNDECIDED, as are orders that are no longer open."""
-        asked = np.array([column in self._open for column in COLUMN.values()], np.bool_)
-        outcome = np.full(len(COLUMN), UNDECIDED, np.int8)
+        asked = np.array([column in self._open for column in range(COLUMNS)], np.bool_)
+        outcome = np.full(COLUMNS, UNDECIDED, np.int8)
         decide(held, pending, self.unicasts, asked, outcome)
         return [one if asked[column] else UNDECIDED for column, one in enumerate(outcome.tolist())]
 
@@ -348,10 +350,12 @@ class StreamingMonitor:
                 shown = np.union1d(shown, pair)
             events = np.flatnonzero(np.isin(self.held.message, self._messages_of(run, shown)))
             self.violations[column] = Violation(self.held.some(events), overtakes)
-        for column in self.given_up - self.violations.keys():
-            weaker = next((one for one in _WEAKER.get(column, ()) if one in self.violations), None)
-            if weaker is not None and (column != ONE_N or self.unicasts):
-                self.violations[column] = self.violations[weaker]
+        for order, column in COLUMN.items():
+            if column in self.given_up and column not in self.violations:
+                below = weaker(order, unicasts=self.unicasts)
+                shows = [one for name, one in COLUMN.items() if name in below and one in self.violations]
+                if shows:
+                    self.violations[column] = self.violations[shows[0]]
         for column in self.violations:
             self.outcomes[column] = BROKEN
         self._open -= self.violations.keys()
@@ -366,7 +370,10 @@ class StreamingMonitor:
         for column in _CONSTRAINED:
             if column in self._open:
                 constrain(run, constraints, column, self.pending)
-                settle(run, constraints, settled)
+                settle(run, constraints, False, settled)
+        if TOTAL in self._open and not self.unicasts:
+            constrain(run, constraints, TOTAL, self.pending)
+            settle(run, constraints, True, settled)
         if N_N in self._open:
             settled[run.send[_lacking(run)]] = False
             settle_before_all_others(run, constraints, settled)
@@ -385,7 +392,7 @@ class StreamingMonitor:
 
     def _give_up_if_too_many(self) -> None:
         """Gives up orders for which too many events would have to be held."""
-        steps = (({N_N}, min(ONE_QUEUE_UP_TO, self.hold_up_to)), ({*_CONSTRAINED}, self.hold_up_to))
+        steps = (({N_N}, min(ONE_QUEUE_UP_TO, self.hold_up_to)), ({*_CONSTRAINED, TOTAL}, self.hold_up_to))
         for orders, most in (*steps, ({FIFO, CAUSAL}, self.hold_up_to)):
             if self._open & orders and len(self.held) + len(self.waiting) > most:
                 self._give_up(orders)
@@ -396,7 +403,7 @@ class StreamingMonitor:
     def _stop(self) -> None:
         """Stops deciding."""
         self.has_stopped = True
-        self._give_up({*COLUMN.values()})
+        self._give_up({*self._open})
 
     def _give_up(self, orders: Collection[int]) -> None:
         self.given_up |= self._open.intersection(orders)

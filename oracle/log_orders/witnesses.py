@@ -19,7 +19,7 @@ from crownless.oracle.logs.named_rows import NamedRows
 from crownless.runtime.printable import as_json
 from crownless.spec.orders import UnreceivedPolicy, decide
 
-from .monitor import BROKEN, COLUMN, Monitor
+from .monitor import BROKEN, COLUMN, COLUMNS, Monitor
 
 #: The most shapes known at a time, and the most events of each.
 MAX_SHAPES, MAX_EVENTS = 1 << 14, 32
@@ -64,9 +64,9 @@ class WitnessesByShape:
     def of(self, runs: Numbers, outcomes: Numbers, orders: Sequence[str]) -> Iterator[WitnessOfRun]:
         """For these well-formed runs, a witness for each order that the outcomes call broken.
 
-        `outcomes`: for each of these runs a row, with a column for each of the orders.
+        `outcomes`: for each of these runs a row, with a column for each of the orders, all of which the loops know.
         """
-        broken = np.zeros((len(runs), len(COLUMN)), np.bool_)
+        broken = np.zeros((len(runs), COLUMNS), np.bool_)
         broken[:, [COLUMN[order] for order in orders]] = outcomes == BROKEN
         known, shown = list[int](), _Shown((), [], [])
         for run, order, events in self.monitor.violations(runs, broken):

@@ -3,7 +3,8 @@
 Some formats do not show everything. Messages inferred from vector clocks lack late ones; two spans may begin at the
 same time. A verdict is then weakened:
 
-- `kept` becomes `unknown` for the orders that unlogged events may violate;
+- `kept` becomes `unknown` for the orders that unlogged events may violate, and `broken` for those that another reading
+  of the log may keep;
 - `broken` stands if it follows however the events of unknown order are ordered. It does if no more than one of the
   events of each unordered group takes part in it: an order that some of the messages violate is violated by all of
   them, so copies of messages are left out, one after the other, while the rest still violates the order. If no two of a
@@ -29,10 +30,13 @@ ORDER_NOT_LOGGED = "broken only by an order among events that the log does not s
 
 @dataclass(frozen=True)
 class Uncertain:
-    """The unknowns of a run: by order why it cannot be reported as kept, and the unordered events."""
+    """The unknowns of a run: by order why it cannot be reported as kept, and why not as broken; and the unordered
+    events.
+    """
 
     reasons: Mapping[str, str] = field(default_factory=dict)
     unordered: tuple[Unordered, ...] = ()
+    perhaps_kept: Mapping[str, str] = field(default_factory=dict)
 
 
 #: Nothing is unknown.
@@ -53,6 +57,8 @@ def weakened(verdict: Verdict, uncertain: Uncertain, c: Computation | None, read
     """The certain part of the verdict on a computation."""
     if verdict.kept and verdict.order in uncertain.reasons:
         return Verdict(verdict.order, kept=False, unknown=uncertain.reasons[verdict.order])
+    if verdict.outcome == "broken" and verdict.order in uncertain.perhaps_kept:
+        return Verdict(verdict.order, kept=False, unknown=uncertain.perhaps_kept[verdict.order])
     c = verdict.computation if verdict.computation is not None else c
     if verdict.outcome != "broken" or not uncertain.unordered or c is None:
         return verdict

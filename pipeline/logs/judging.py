@@ -123,7 +123,7 @@ def judge(
     witnesses: Witnesses = True,
     buckets: int = BUCKETS,
 ) -> LogResult:
-    """Judges every run of a log (`read`), or of a DataFrame of events; all seven orders unless some are named.
+    """Judges every run of a log (`read`), or of a DataFrame of events; all orders unless some are named.
 
     `witnesses`: of each violation, or with "first" at least that of the first run, by name, that violates each order;
     without them, a log with mostly violating runs takes a fraction of the time. `buckets`: more of them need less
@@ -208,7 +208,7 @@ def judge_one_run(
     *,
     stretch: int = STRETCH,
 ) -> LogResult:
-    """Judges the one run of these events; all seven orders unless some are named.
+    """Judges the one run of these events; all orders unless some are named.
 
     Spark sorts the rows; one task feeds them to the monitor (`oracle.log_orders.large_run`), which holds those that may
     still matter. Copies of rows, and rows that are not events, go to quarantine. Raises `BadInput` if the columns are

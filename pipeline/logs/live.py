@@ -45,6 +45,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from crownless.oracle.log_orders.large_run import RunMonitor
+from crownless.oracle.log_orders.monitor import COLUMN
 from crownless.oracle.log_orders.quarantine import ROWS_SKIPPED, RunResult, judge_run, unknown
 from crownless.oracle.logs.columns import json_line, plain_table, table_of_rows
 from crownless.oracle.logs.lines import object_in, process_of, read_row
@@ -85,8 +86,9 @@ class LiveRun:
         self.torn = {*torn}
         #: After the end, the orders whose verdicts a further row could change.
         self.not_final: tuple[str, ...] = ()
+        watched = [order for order in query.orders if order in COLUMN]
         self.monitor = RunMonitor(
-            "", query.orders, query.reading, first_index=first, hold_up_to=HELD_UP_TO, forget_from=0, at_once=True
+            "", watched, query.reading, first_index=first, hold_up_to=HELD_UP_TO, forget_from=0, at_once=True
         )
         self.rows: dict[tuple[str, int], str] = {}
         self.about: dict[str, list[Row]] = {}

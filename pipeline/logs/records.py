@@ -27,7 +27,7 @@ from crownless.oracle.logs.lines import process_of
 from crownless.oracle.logs.named_rows import NamedRows
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import as_json
-from crownless.spec.orders import NO_MESSAGE, ORDERS, UnreceivedPolicy, Verdict, order_named
+from crownless.spec.orders import NO_MESSAGE, UnreceivedPolicy, Verdict, chosen
 
 from .blocks import OF_ANY_RUN
 from .sources import UNKNOWN_RUN
@@ -67,9 +67,7 @@ class Query:
     @classmethod
     def of(cls, orders: Sequence[str], reading: UnreceivedPolicy, witnesses: Witnesses = True) -> "Query":
         """A query of the named orders, by default of all."""
-        for order in orders:
-            order_named(order, total=False)
-        return cls(tuple(order for order in ORDERS if not orders or order in orders), reading, witnesses)
+        return cls(chosen(orders), reading, witnesses)
 
 
 def record(record_type: str, run: str | None, **fields: Any) -> Record:

@@ -10,10 +10,9 @@ from crownless.research.theorems import buffer_reach
 from crownless.research.theorems.evidence import Evidence, fact, found, together
 from crownless.research.theorems.synchronous import fifo_follows_from_causal, theorem_1
 from crownless.research.variants.for_mattern_fuenfrocken import CopyByCopy, KearnsInTurn, ReleasedTogether
-from crownless.spec.by_search import keeps
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
-from crownless.spec.orders import decide
+from crownless.spec.orders import decide, keeps
 
 from . import programs
 from .buffers import invariants_in_time

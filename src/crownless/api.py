@@ -123,7 +123,7 @@ def read_log(
 def classify(
     computation: ComputationLike, orders: Iterable[str] = (), *, unreceived: UnreceivedPolicy = "lost"
 ) -> Classification:
-    """The verdict on each order, of all seven unless some are named: `classify(c)["causal"]`.
+    """The verdict on each order, of all unless some are named: `classify(c)["causal"]`.
 
     A verdict is `kept` or has a `witness`, and is true if the order is kept; it is unknown, and then neither true nor
     false, where a log has holes that could hide a violation. `.strongest` names the strongest orders kept.
@@ -133,9 +133,7 @@ def classify(
     """
     from crownless.oracle.log_orders import classification as oracle
 
-    names = arguments.names("orders", orders)
-    for order in names:
-        order_named(order)
+    names = [order_named(name).name for name in arguments.names("orders", orders)]
     return oracle.classify(named("computation", computation), names or tuple(ORDERS), unreceived)
 
 

@@ -59,9 +59,9 @@ from crownless.research.variants import for_matrices as matrices
 from crownless.research.variants import for_mattern_fuenfrocken as buffers
 from crownless.research.variants import for_murty_garg as fig_8_variants
 from crownless.research.variants import for_schiper_eggli_sandoz as pair_variants
-from crownless.spec import by_search
 from crownless.spec.clocks import LamportClock
 from crownless.spec.orders import decide
+from crownless.spec.orders import keeps as keeps_by_search
 
 #: Steps of z3 in which what is right is proved (`test_proofs_of_causal_order.py`), at some seed. What a fault breaks is
 #: not proved in any number of them.
@@ -271,7 +271,7 @@ def _sends_later(self: FifoSequence, i: int, state: Any, message: Any, original:
 
 
 def _fifo_is_causal(c: Any, order: str) -> bool:
-    return by_search.keeps(c, "causal" if order == "fifo" else order)
+    return keeps_by_search(c, "causal" if order == "fifo" else order)
 
 
 def _answers_at_once(self: Any, i: int, state: Any, j: int) -> Any:

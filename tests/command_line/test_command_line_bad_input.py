@@ -15,9 +15,9 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.system.request import protocols_supporting
 from crownless.spec import library
-from crownless.spec.orders import WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
-PROTOCOL_NAMES, ORDER_NAMES, COMPUTATIONS = (", ".join(names) for names in (PROTOCOLS, WITH_TOTAL, library.names()))
+PROTOCOL_NAMES, ORDER_NAMES, COMPUTATIONS = (", ".join(names) for names in (PROTOCOLS, ORDERS, library.names()))
 SECTION_NAMES = ", ".join((*SECTIONS, *LONG_SECTIONS))
 SELF_SENDS = f"leave out --self-sends, or name the protocols: {protocols_supporting('self_sends')}"
 MULTICAST = f"leave out --sends, or name the protocols: {protocols_supporting('multicast')}"

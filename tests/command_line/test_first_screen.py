@@ -33,7 +33,7 @@ from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.request import Check
 from crownless.runtime import ending
 from crownless.runtime.ending import INTERRUPTED, Limits
-from crownless.spec.orders import WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
 Capture = pytest.CaptureFixture[str]
 
@@ -353,7 +353,7 @@ def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownle
 def test_list_shows_all_or_the_sections_that_are_named(crownless: Crownless) -> None:
     facts = crownless("list", "--json").json
     assert [row["name"] for row in facts["protocols"]] == list(PROTOCOLS)
-    assert [row["name"] for row in facts["orders"]] == list(WITH_TOTAL)
+    assert [row["name"] for row in facts["orders"]] == list(ORDERS)
     assert [row["name"] for row in facts["channels"]] == list(CHANNELS)
     assert "mf-fig8" in crownless("list").out
     assert set(crownless("list", "orders", "--json").json) == {"crownless", "orders"}

@@ -12,7 +12,7 @@ from relays import Numbers, Relay, program
 
 import crownless as cr
 from crownless.command_line.verbs.conform_report import conclusion
-from crownless.oracle.conformance.conformance_request import JUDGED, WITH_REPLIES, Request
+from crownless.oracle.conformance.conformance_request import WITH_REPLIES, Request
 from crownless.oracle.conformance.conformance_result import DISTINGUISHED_AT
 from crownless.oracle.conformance.conforming import conform
 from crownless.oracle.conformance.in_process import InProcess
@@ -20,6 +20,9 @@ from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
+
+#: The orders that are judged of unicasts.
+JUDGED = Request().judged
 
 CAUSAL = str(Path(__file__).parents[2] / "examples" / "nodes" / "python" / "causal.py")
 

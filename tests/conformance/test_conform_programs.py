@@ -16,11 +16,14 @@ from hypothesis import strategies as st
 from relays import JSON_PROGRAM, Relay, program
 
 import crownless as cr
-from crownless.oracle.conformance.conformance_request import JUDGED
+from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.line_forms import End, JsonForm, PlainForm
 from crownless.oracle.conformance.maelstrom_form import MaelstromForm
 from crownless.oracle.conformance.node import Arrival, Delivers, NodeFailure, Queues, Send, Sends, Transmits
 from crownless.spec.computation import Message
+
+#: The orders that are judged of unicasts.
+JUDGED = Request().judged
 
 NODES = Path(__file__).parents[2] / "examples" / "nodes"
 ADAPTER = [sys.executable, str(NODES / "python" / "adapter.py")]

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 PAGE, FOLDER = ROOT / "docs" / "gallery.md", ROOT / "docs" / "gallery"
 #: The picture at the top of the README.
 OPENING = ROOT / "docs" / "pictures" / "overtaken.svg"
-#: That of the seven orders.
+#: That of the orders.
 BETWEEN = ROOT / "docs" / "pictures" / "orders.svg"
 HEAD = """# Gallery
 

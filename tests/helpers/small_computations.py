@@ -12,9 +12,7 @@ import networkx as nx
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import parse, to_computation
-from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
-
-CHAIN = ("asynchronous", "fifo", "causal", "mailbox", "one-n", "n-n", "synchronous")
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
 
 
 class Bound(NamedTuple):
@@ -54,7 +52,7 @@ INCOMPLETE = [
 
 
 class Decided(NamedTuple):
-    """A bound's computations, each with its seven verdicts."""
+    """A bound's computations, each with its verdicts."""
 
     bound: Bound
     rows: tuple[tuple[Computation, dict[str, Verdict]], ...]
@@ -69,7 +67,7 @@ class Decided(NamedTuple):
 
 def decide_all(bound: Bound) -> Decided:
     return Decided(
-        bound, tuple((c, {order: decide(c, order, bound.reading) for order in CHAIN}) for c in bound.computations())
+        bound, tuple((c, {order: decide(c, order, bound.reading) for order in ORDERS}) for c in bound.computations())
     )
 
 
@@ -122,7 +120,7 @@ def computation(text: str) -> Computation:
 
 
 def kept(c: Computation, reading: UnreceivedPolicy = "lost") -> set[str]:
-    return {order for order in CHAIN if decide(c, order, reading).kept}
+    return {order for order in ORDERS if decide(c, order, reading).kept}
 
 
 def acyclic_after_one_round(c: Computation) -> bool:

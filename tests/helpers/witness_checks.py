@@ -104,6 +104,9 @@ Node = int | tuple[int, int]
 
 def check_cycle(c: Computation, order: str, witness: Cycle, *, pending: bool) -> None:
     """The links form a cycle, each is true, and what is derived follows from the links listed before it."""
+    if order == "total":
+        check_disagreement(c, witness)
+        return
     known = happened_before_graph(c, pending=pending)
     by_words = {words(c, node): node for node in known if isinstance(node, tuple) or c.events[node].kind != "internal"}
     happened_before = known.copy()
@@ -122,6 +125,22 @@ def check_cycle(c: Computation, order: str, witness: Cycle, *, pending: bool) ->
     assert any(link.because != "happened before" for link in witness.links)
     through = {message_of(c, by_words[link.before]) for link in witness.links}
     assert len(through) >= 2, "a message cannot be in its own way"
+
+
+def check_disagreement(c: Computation, witness: Cycle) -> None:
+    """The links form a cycle of messages, each of which some process delivers before the next, or without it."""
+    assert len(witness.links) >= 2
+    for link, following in pairwise((*witness.links, witness.links[0])):
+        assert link.after == following.before
+        said = re.fullmatch(r"(\S+) delivers (\S+) (before|and not) (\S+)", link.because)
+        assert said is not None
+        q, m, other = c.processes.index(said[1]), number(c, said[2]), number(c, said[4])
+        assert (said[2], said[4]) == (link.before, link.after)
+        if said[3] == "before":
+            assert c.receive_events[m][q] < c.receive_events[other][q]
+        else:
+            assert q in c.receive_events[m]
+            assert (other, q) in c.unreceived
 
 
 def message_of(c: Computation, node: Node) -> int | None:

@@ -25,9 +25,9 @@ from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.system.properties import default_orders, properties_of
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
-from crownless.spec import by_search
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.orders import ORDERS
+from crownless.spec.orders import keeps as keeps_by_search
 
 
 def enough(kind: type[ProtocolMachine]) -> Limits:
@@ -99,7 +99,7 @@ def keeps_by_definition(result: CheckResult, order: str) -> bool:
         c = Computation.of_lines(len(lines), messages, lines)
     except BadInput:
         return False  # a circle of lines and messages
-    return by_search.keeps(c, order, pending=True)
+    return keeps_by_search(c, order, pending=True)
 
 
 @pytest.mark.parametrize(("kind", "catch"), BROKEN_PROGRAMS, ids=name_of)

@@ -217,7 +217,7 @@ def test_out_has_every_verdict_witness_and_hole(tmp_path: Path, crownless: Crown
     assert rows[0].keys() == {"run", "order", "verdict", "witness", "because", "row", "rows", "record_type"}
     known = list(by_spec(found, "lost"))
     verdicts = {(row["run"], row["order"]): row for row in of_type(rows, "verdict")}
-    assert len(verdicts) == len(of_type(rows, "verdict")) == 7 * len(known)
+    assert len(verdicts) == len(of_type(rows, "verdict")) == len(ORDERS) * len(known)
     for one in known:
         assert isinstance(one.subject, NamedComputation)
         for order, verdict in one.items():

@@ -102,7 +102,11 @@ def test_the_examples_are_classified_shown_and_piped(
     name, *options = file.split()
     answer = crownless("classify", str(LOGS / name), *options, "--json")
     first = answer.json.get("classifications", [answer.json])[0]
-    assert [order for order, found in first["orders"].items() if found["verdict"] == "kept"] == ["asynchronous", "fifo"]
+    assert [order for order, found in first["orders"].items() if found["verdict"] == "kept"] == [
+        "asynchronous",
+        "fifo",
+        "total",
+    ]
     shown = crownless("show", str(LOGS / name), *options)
     assert (shown.code, shown.err, "●" in shown.out) == (0, "", True)
     form = ["--format", "csv"] if name.endswith((".csv", ".tsv")) else []

@@ -20,7 +20,7 @@ from crownless.oracle.log_orders.quarantine import judge_run
 from crownless.oracle.logs.event_logs import read_log
 from crownless.oracle.logs.reasons import KINDS_OF_REASONS, AfterEnd, BeforeFirst, ByClock, OtherCells
 from crownless.runtime.errors import BadInput
-from crownless.spec.orders import ORDERS, UnreceivedPolicy
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, telling
 
 pa = pytest.importorskip("pyarrow")
 
@@ -109,10 +109,10 @@ class Small(NamedTuple):
 FROM_MAILBOX = "mailbox one-n n-n synchronous"
 FROM_CAUSAL, FROM_FIFO, NOTHING = f"causal {FROM_MAILBOX}", f"fifo causal {FROM_MAILBOX}", " ".join(ORDERS)
 #: What a hole may hide: no event violates asynchronous order.
-ALL = FROM_FIFO
+ALL = f"{FROM_FIFO} total"
 #: a from P1 is not received, b from P1 is; then these are broken, and if anything is missing the others unknown.
 LOST = log("P1: a>P3 b>P2", "P2: b", "P3: -")
-BEHIND_A, BESIDE = "one-n n-n synchronous", "fifo causal mailbox"
+BEHIND_A, BESIDE = "one-n n-n synchronous", "fifo causal mailbox total"
 OF_P1, OF_P2, OF_P3 = (f"P{p}: rows of it are in quarantine" for p in (1, 2, 3))
 GAP_OF_P1, OF_ANY = "P1: event 1 is missing", "any process: rows of it are in quarantine"
 P1_AGAIN = "P1 has two events 0"
@@ -158,7 +158,7 @@ SMALL = {
     "a bad line of one that has no other": Small(
         [*OVERTAKEN[:3], event("P9", 0, "odd", "v"), '{"run": "r", "process": "P9", "index": "?"}'],
         FROM_FIFO,
-        "",
+        "total",
         {"P9: rows of it are in quarantine"},
         ["'index' cannot be \"?\"", "unknown kind 'odd'"],
     ),
@@ -298,7 +298,7 @@ def test_every_verdict_and_witness_of_many_runs_is_that_of_classify(reading: Unr
     known = agree(verdicts_in(records), lines, reading)
     assert sum(row["rows"] for row in records if row["record_type"] == "judged") == len(lines)
     assert not unusable(records)
-    for order in ORDERS:
+    for order in telling(unicasts=True):
         outcomes = [verdict for (_, of), (verdict, _, _) in known.items() if of == order]
         assert outcomes.count("kept") > 10
         assert all(outcomes.count(verdict) > 10 for verdict in ("broken", "unknown")) or order == "asynchronous"

@@ -32,14 +32,12 @@ def in_some_order(c: Computation, chance: Random) -> list[int]:
     return order
 
 
-def agree(c: Computation, reading: UnreceivedPolicy, chance: Random) -> None:
+def agree(c: Computation, reading: UnreceivedPolicy, chance: Random, orders: Sequence[str] = tuple(ORDERS)) -> None:
     order = list(c.linearization) if chance.random() < 0.5 else in_some_order(c, chance)
     if chance.random() < 0.3:  # in no order at all: from what events count is to be known early
         chance.shuffle(order)
         order.sort(key=lambda e: e not in c.first_event)
-    monitor = RunMonitor(
-        "", tuple(ORDERS), reading, forget_from=chance.choice([0, 4, 100]), at_once=chance.random() < 0.8
-    )
+    monitor = RunMonitor("", orders, reading, forget_from=chance.choice([0, 4, 100]), at_once=chance.random() < 0.8)
     rows, pickled, early = rows_of(c, order, chance), chance.random() < 0.5, set[str]()
     while rows:
         if pickled:
@@ -47,9 +45,9 @@ def agree(c: Computation, reading: UnreceivedPolicy, chance: Random) -> None:
         count = chance.randint(1, 6)
         monitor.add(table_of(rows[:count]))
         rows = rows[count:]
-        early |= {name for name in ORDERS if monitor.broken(name) is not None}
+        early |= {name for name in orders if monitor.broken(name) is not None}
     found = monitor.classification() if c.event_count else None
-    for name in ORDERS:
+    for name in orders:
         kept = decide(c, name, reading).kept
         assert found is None or found[name].outcome == ("kept" if kept else "broken"), (str(c), name, reading)
         assert not (kept and name in early), (str(c), name, reading)
@@ -90,6 +88,16 @@ def test_random_computations(reading: UnreceivedPolicy, disorder: float, loss: f
             chance, chance.randint(2, 6), chance.choice([6, 14]), disorder=disorder, loss=loss, several=several
         )
         agree(c, reading, chance)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_an_order_alone_forgets_nothing_that_it_needs(order: str) -> None:
+    chance = Random(order)
+    for _ in range(80):
+        c = random_computation(
+            chance, chance.randint(3, 5), 14, disorder=chance.choice([0.02, 0.3]), loss=0.02, several=0.7
+        )
+        agree(c, "lost", chance, (order,))
 
 
 def in_queue(n: int, messages: int, in_flight: int) -> Computation:

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from crownless.model_check.system import open_points
 from crownless.model_check.system.monitors import Monitor, Observation, keeps
 from crownless.model_check.system.open_points import OpenPoints
-from crownless.spec import by_search
 from crownless.spec.computation import Message
 from crownless.spec.orders import decide
+from crownless.spec.orders import keeps as keeps_by_search
 
 
 def test_a_message_that_its_sender_receives_before_it_sends_it_keeps_no_order() -> None:
     self_send = Message("a", 0, (0,))
-    for order in open_points.ORDERS:
+    for order in open_points.WATCHED:
         assert reported_by(OpenPoints(1, order), [delivers(self_send)])[-1] == {order}
 
 
@@ -32,7 +32,7 @@ def test_open_points_report_a_crown_exactly_as_soon_as_it_cannot_be_avoided(run:
         assert bool(reported) != crown_can_be_avoided(n, happened[:length])
 
 
-@pytest.mark.parametrize("order", open_points.ORDERS)
+@pytest.mark.parametrize("order", open_points.WATCHED)
 @given(sequences(again=["deliver"]))
 def test_open_points_report_exactly_what_a_search_by_definition_finds_broken(
     order: str, run: tuple[int, list[Observation]]
@@ -41,10 +41,10 @@ def test_open_points_report_exactly_what_a_search_by_definition_finds_broken(
     for length, reported in enumerate(reported_by(OpenPoints(n, order), happened), 1):
         c = computation_of(n, happened[:length])
         assert bool(reported) != decide(c, order, "pending").kept
-        assert bool(reported) != by_search.keeps(c, order, pending=True)
+        assert bool(reported) != keeps_by_search(c, order, pending=True)
 
 
-@pytest.mark.parametrize("order", [order for order in open_points.ORDERS if order != "synchronous"])
+@pytest.mark.parametrize("order", [order for order in open_points.WATCHED if order != "synchronous"])
 @given(sequences(early=True))
 def test_open_points_report_no_violation_that_sends_to_come_can_avoid(
     order: str, run: tuple[int, list[Observation]]
@@ -84,7 +84,7 @@ def a_long_run(seed: int) -> tuple[int, list[Observation]]:
     return n, happened
 
 
-@pytest.mark.parametrize("order", open_points.ORDERS)
+@pytest.mark.parametrize("order", open_points.WATCHED)
 def test_open_points_report_what_the_spec_finds_broken_in_long_runs(order: str) -> None:
     """What is forgotten never matters later."""
     for seed in range(1000):
@@ -111,7 +111,7 @@ def test_what_comes_before_a_forgotten_message_is_not_lost() -> None:
     assert decide(computation_of(4, happened[:-1]), "n-n", "pending").kept
 
 
-@pytest.mark.parametrize("order", open_points.ORDERS)
+@pytest.mark.parametrize("order", open_points.WATCHED)
 @given(sequences(early=True), st.randoms())
 def test_the_open_points_do_not_depend_on_the_order_of_events_at_different_processes(
     order: str, run: tuple[int, list[Observation]], random: Random

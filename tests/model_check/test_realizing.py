@@ -11,6 +11,7 @@ from command_line_runner import Crownless
 from overrides import changed, twice
 from replay import endings, numbered
 
+import crownless as cr
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.murty_garg import MurtyGarg
@@ -22,7 +23,7 @@ from crownless.model_check.search.realizing import Realization, lines_in_notatio
 from crownless.model_check.system.request import Check
 from crownless.runtime.ending import Stopped
 from crownless.spec.computation import Computation, Message
-from crownless.spec.orders import ORDERS, decide
+from crownless.spec.orders import decide, telling
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -152,6 +153,14 @@ def test_a_promise_of_total_order_is_compared_too(crownless: Crownless, name: st
     assert answer.out.endswith("exactly total\n") != extra
 
 
+def test_broadcasts_are_compared_with_total_order_whatever_is_promised() -> None:
+    """Of two broadcasts to two processes; of unicasts it says nothing."""
+    found = cr.realize("unordered", 2, 2, sends="broadcast-to-all")
+    one = found.orders["total"]
+    assert (found.equals, one.extra is None, one.generated) == ("asynchronous", False, one.computations)
+    assert "total" not in cr.realize("unordered", 2, 2).orders
+
+
 @pytest.mark.parametrize(("places", "broken_at"), [(frozenset({1}), 1), (frozenset({2}), 2), (frozenset(), None)])
 def test_a_promise_about_some_processes_is_broken_only_there(places: frozenset[int], broken_at: int | None) -> None:
     answer = realized(variant(Boasts, ordered_at=places), 3, 2)
@@ -278,13 +287,13 @@ def test_the_verb_prints_every_stable_key(crownless: Crownless) -> None:
     assert stable <= facts.keys()
     assert (facts["protocol"], facts["processes"], facts["messages"]) == ("murty-garg", 3, 2)
     assert facts["equals"] == "synchronous"
-    assert facts["contained_in"] == list(ORDERS)
+    assert facts["contained_in"] == list(telling(unicasts=True))
     assert facts["missing"]["synchronous"] is None
     assert facts["missing"]["n-n"] == {
         "messages": 2,
         "computation": ["P1: send m1 to P2; receive m2", "P2: send m2 to P1; receive m1", "P3:"],
     }
-    assert facts["extra"] == dict.fromkeys(ORDERS)
+    assert facts["extra"] == dict.fromkeys(telling(unicasts=True))
     assert facts["computations"] == facts["orders"]["synchronous"]["generated"]
 
 

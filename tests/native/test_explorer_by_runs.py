@@ -24,8 +24,8 @@ from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.monitors import DeliveryMonitor, History, Monitor, Observation
 from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import System
-from crownless.spec.by_search import keeps
 from crownless.spec.computation import Computation, Message
+from crownless.spec.orders import keeps
 
 # -- a late monitor state ----------------------------------------------------------------------------------------------
 

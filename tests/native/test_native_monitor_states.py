@@ -20,11 +20,11 @@ from crownless.model_check.native.monitor_states import (
     monitor_states_for,
 )
 from crownless.model_check.system.monitors import Monitor
-from crownless.model_check.system.open_points import ORDERS
+from crownless.model_check.system.open_points import WATCHED
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 
-NAMES = ("delivers-once", *ORDERS)
+NAMES = ("delivers-once", *WATCHED)
 BIT = {name: 1 << k for k, name in enumerate(NAMES)}
 
 
@@ -118,8 +118,8 @@ def happenings(
         (("fifo", "causal"), True, None),
         (("fifo", "causal"), True, frozenset({0})),
         (("fifo", "causal", "synchronous"), True, None),
-        (ORDERS, True, None),
-        (ORDERS, False, None),
+        (WATCHED, True, None),
+        (WATCHED, False, None),
     ],
     ids=str,
 )

@@ -26,7 +26,7 @@ from crownless.run_explorer.state_space import StateSpace
 from crownless.run_explorer.subjects import of_check, of_computation, of_nodes
 from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.notation import parse, to_computation
-from crownless.spec.orders import ORDERS, WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
 __all__ = ["one_browser"]
 
@@ -148,7 +148,7 @@ def test_the_page_of_a_log_begins_with_its_recorded_order_which_violates_six_ord
 ) -> None:
     space = crownless("explore", str(log_of(tmp_path, TWO_PAIRS)), "--json").json["space"]
     assert len(space["start"]) == len(TWO_PAIRS)
-    assert broken_by(space, space["start"]) == {*ORDERS} - {"asynchronous"}
+    assert broken_by(space, space["start"]) == {*ORDERS} - {"asynchronous", "total"}
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -190,7 +190,7 @@ def test_the_page_of_nodes_holds_them_to_what_they_promise(
 ) -> None:
     kind = type("Node", (Relay,), {} if promises is None else {"promises": promises})
     space = of_nodes(InProcess(kind, 2), Request(2, 2, orders=requested)).space
-    judged = {known.name for known in space.properties} & {*WITH_TOTAL, *DELIVERY}
+    judged = {known.name for known in space.properties} & {*ORDERS, *DELIVERY}
     assert {*space.promised} & judged == promised & judged
 
 

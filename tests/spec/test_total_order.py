@@ -1,4 +1,4 @@
-"""Total order of broadcasts: the graph procedure, the definition, and what the seven orders say of it."""
+"""Total order of broadcasts: the graph procedure, the definition, and what the other orders say of it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import pytest
 
 import crownless as cr
 from crownless.runtime.errors import BadInput
-from crownless.spec.by_search import keeps
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import Sends, computations
-from crownless.spec.orders import ORDERS, decide, order_named, refuse_total_of_unicasts
+from crownless.spec.orders import ORDERS, decide, keeps, refuse_where_all_keep
 from crownless.spec.witnesses import Cycle
 
 #: Broadcasts to all, and to all others: the bounds that are enumerated in a second or two.
@@ -50,8 +49,8 @@ def test_mailbox_order_of_broadcasts_is_causal_and_total_order_at_once(sends: Se
 
 
 def test_n_n_says_more_than_causal_and_total_order() -> None:
-    kept = cr.classify(SENT_EARLY, [*ORDERS, "total"])
-    assert [order for order in (*ORDERS, "total") if kept[order]] == [
+    kept = cr.classify(SENT_EARLY, ORDERS)
+    assert [order for order in ORDERS if kept[order]] == [
         *("asynchronous", "fifo", "causal", "mailbox", "one-n", "total")
     ]
     for _, orders in kept_by("broadcast-to-all", 2, 3):
@@ -77,9 +76,7 @@ def test_a_message_that_a_process_lacks_comes_after_all_that_it_delivers(reading
         assert decide(c, "total", reading).kept == keeps(c, "total", pending=reading == "pending")
 
 
-def test_it_is_refused_where_it_says_nothing_or_is_not_decided() -> None:
+def test_it_is_refused_where_it_says_nothing() -> None:
     with pytest.raises(BadInput, match="total order is decided of messages with several receivers"):
         cr.check("unordered", 2, 2, orders=["total"])
-    with pytest.raises(BadInput, match="or ask for mailbox order, which is causal and total order at once"):
-        order_named("total", total=False)
-    refuse_total_of_unicasts(["fifo"], unicasts=True)
+    refuse_where_all_keep(["fifo"], unicasts=True)

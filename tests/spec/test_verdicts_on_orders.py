@@ -6,19 +6,19 @@ import re
 from collections.abc import Callable
 
 import pytest
-from small_computations import CAUSAL_BROKEN, CHAIN, CROWN, MAILBOX_BROKEN, computation
+from small_computations import CAUSAL_BROKEN, CROWN, MAILBOX_BROKEN, computation
 
 from crownless.runtime.errors import BadInput
 from crownless.spec import orders
 from crownless.spec.bibliography import BIBLIOGRAPHY
 from crownless.spec.computation import Computation
-from crownless.spec.orders import WITH_TOTAL, UnreceivedPolicy, Verdict, decide, order_named
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide, order_named
 from crownless.spec.witnesses import say
 
 
 def test_each_order_has_a_function_of_its_name() -> None:
     crossing = computation("P1: send x to P2; receive y\nP2: send y to P1; receive x")
-    for order in CHAIN:
+    for order in ORDERS:
         function: Callable[[Computation, UnreceivedPolicy], Verdict] = getattr(orders, order.replace("-", "_"))
         assert function(crossing, "lost") == decide(crossing, order)
         assert function(crossing, "pending") == decide(crossing, order, "pending")
@@ -34,7 +34,7 @@ def test_an_unknown_order_is_reported_with_the_nearest_name() -> None:
 
 
 def test_every_order_says_what_it_demands_and_cites_its_source() -> None:
-    for order in WITH_TOTAL.values():
+    for order in ORDERS.values():
         keys = set(re.findall(r"\[(\w+)\]", order.source))
         assert order.demands
         assert keys

@@ -1,4 +1,4 @@
-"""The seven orders in one picture, with a smallest computation between neighbours."""
+"""The orders in one picture, with a smallest computation between neighbours."""
 
 from xml.etree.ElementTree import Element, SubElement, fromstring
 
@@ -26,8 +26,11 @@ SMALLEST = {
 }
 #: Pixel sizes of the column of orders, and of a box in it.
 LEFT, BOX = 330, 300
-TITLE = "The seven orders, from the weakest to the strongest"
-NOTE = "Of multicasts, one-n allows some that mailbox does not; otherwise each order allows no more than the one above."
+TITLE = "The orders, from the weakest to the strongest"
+NOTE = (
+    "Of multicasts, one-n allows some that mailbox does not; otherwise an order allows no more than the one above that "
+    "a line joins to it."
+)
 
 
 def smallest_between(order: str) -> Computation:
@@ -44,9 +47,9 @@ def orders_in_svg() -> str:
     names = list(ORDERS)
     for name, following in zip(names, [*names[1:], None], strict=True):
         bottom = _box(svg, y, name)
-        if following is None:
-            y = bottom
-            break
+        if following not in SMALLEST:  # it is beside the chain, or there is none
+            y = bottom + (0 if following is None else 16)
+            continue
         title = f"{name}, not {following}"
         part = _without_namespace(in_svg(diagram_of(smallest_between(following), title, following), legend=False))
         part.set("x", str(LEFT))
@@ -69,7 +72,8 @@ def _in_words() -> str:
     """Each order with its definition, and the computations between them."""
     demands = " ".join(f"{number}. {name}: {ORDERS[name].demands}." for number, name in enumerate(ORDERS, 1))
     return (
-        f"{demands} Beside each but the last, a smallest computation that it allows and the next one does not. {NOTE}"
+        f"{demands} Beside each that is joined to the next one, a smallest computation that it allows and the next one "
+        f"does not. {NOTE}"
     )
 
 

@@ -14,7 +14,7 @@ from crownless.drawing.style import style_sheet
 from crownless.drawing.svg import legend
 from crownless.oracle.conformance.node import FAILURES
 from crownless.runtime.printable import some
-from crownless.spec.orders import WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
 #: The scripts, in their order on the page.
 SCRIPTS = ("space.js", "words.js", "witness.js", "drawing.js", "saving.js", "running.js", "panels.js", "page.js")
@@ -55,7 +55,7 @@ def explorer_page(
         "id": sha256(f"{title}\n{space['scope']}\n{space['channel']}\n{space['properties']}".encode()).hexdigest()[:8],
         "layout": layout,
         "version": version("crownless"),
-        "orders": list(WITH_TOTAL),
+        "orders": list(ORDERS),
         "failures": list(FAILURES),
     }
     return document(

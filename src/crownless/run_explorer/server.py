@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from crownless.model_check.check.check import run_check
 from crownless.runtime.ending import Limits, look
 from crownless.runtime.errors import BadInput
-from crownless.spec.orders import WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
 from .first_run import first_run
 from .page import explorer_page
@@ -75,7 +75,7 @@ class ExplorerServer(ThreadingHTTPServer):
             if known.name in self.explored.space.names.uncertain:
                 return {"choices": None, "unknown": self.explored.space.undecided(known.name)}
             # Monitors of other orders would only make more states.
-            orders = (known.name,) if known.name in WITH_TOTAL else ()
+            orders = (known.name,) if known.name in ORDERS else ()
             check = replace(self.explored.check, orders=orders, properties=(known._replace(promised=True),))
             found = run_check(check, Limits(seconds=SECONDS), first=True)[known.name]
             if found.verdict == "holds" or (found.run is not None and found.run.loop):

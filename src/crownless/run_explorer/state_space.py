@@ -22,7 +22,7 @@ from crownless.oracle.conformance.node_machine import pending_in
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.runtime.printable import printable
 from crownless.spec.computation import Message
-from crownless.spec.orders import WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
 #: The numbers of nodes and of moves that fit on a page.
 NODES, MOVES = 40_000, 300_000
@@ -234,7 +234,7 @@ class StateSpace:
     def undecided(self, name: str) -> str | None:
         """Why it is unknown whether all runs keep a property, although none of those searched so far violates it."""
         reason = self._undecided(name)
-        if reason is None and name in WITH_TOTAL and not (self._is_recorded or self._delivers_something):
+        if reason is None and name in ORDERS and not (self._is_recorded or self._delivers_something):
             return NOTHING_DELIVERED
         return reason
 
@@ -249,7 +249,7 @@ class StateSpace:
         kind = type(self.system.machine)
         unpromised = self._unpromised
         if unpromised is None:
-            unpromised = not_promised(kind).union(WITH_TOTAL.keys() - default_orders(kind)).difference(self.requested)
+            unpromised = not_promised(kind).union(ORDERS.keys() - default_orders(kind)).difference(self.requested)
         return [known.name for known in self.properties if known.name not in unpromised]
 
     def nodes_of(self, choices: Sequence[int]) -> list[int]:

@@ -26,7 +26,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 from crownless.spec import notation
 from crownless.spec.computation import Computation
-from crownless.spec.orders import ORDERS, WITH_TOTAL, Verdict
+from crownless.spec.orders import ORDERS, Verdict, telling
 
 from .state_space import Names, StateSpace
 
@@ -79,7 +79,7 @@ def _uncertain_orders(named: NamedComputation) -> dict[str, str]:
     """The orders that are violated only by an order of events that the log does not show, and why that is unknown."""
     if not named.uncertain.unordered:
         return {}
-    return {one.order: one.because for one in verdicts(named, WITH_TOTAL, "pending") if one.outcome == "unknown"}
+    return {one.order: one.because for one in verdicts(named, ORDERS, "pending") if one.outcome == "unknown"}
 
 
 def _every_linearization(
@@ -118,13 +118,13 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
     """The nodes of a foreign implementation; with a schedule, its run to begin with, and its bounds. Raises `BadInput`
     if the schedule cannot be followed.
     """
-    orders = request.orders or tuple(order for order in ORDERS if order != "asynchronous")
+    orders = request.orders or tuple(name for name in telling(unicasts=True) if name != "asynchronous")
     replies = schedule is not None and schedule.replies
     answers = Answers(implementation)
     check = check_of_nodes(answers, request, orders, replies=replies)
     promised = [name for name in DELIVERY if name in (implementation.promises or DELIVERY)]
-    promised += request.orders or [name for name in WITH_TOTAL if name in implementation.promises]
-    unpromised = {*WITH_TOTAL, *DELIVERY}.difference(promised)
+    promised += request.orders or [name for name in ORDERS if name in implementation.promises]
+    unpromised = {*ORDERS, *DELIVERY}.difference(promised)
     resolved = replace(check.resolve(), protocol=implementation.name)
     space = StateSpace(resolved, unpromised=unpromised, undecided=answers.undecided)
     actions = () if schedule is None else schedule.actions
@@ -228,8 +228,8 @@ def _with_orders(check: Check) -> Check:
 
 
 def _orders(machine: ProtocolMachine) -> tuple[str, ...]:
-    """The seven orders, if they can be decided for this protocol, and those that it promises."""
+    """The orders of any messages, if they can be decided for this protocol, and those that it promises."""
     if machine.ordered_at is not None:
         return AT_ONE_RECEIVER
     promised = promised_orders(type(machine))
-    return tuple(order for order in WITH_TOTAL if order != "asynchronous" and (order in ORDERS or order in promised))
+    return tuple(name for name in ORDERS if name != "asynchronous" and name in {*telling(unicasts=True), *promised})

@@ -35,7 +35,7 @@ from crownless.oracle.conformance.walks import (
 from crownless.runtime.errors import BadInput, Undecided
 from crownless.runtime.printable import listed, printable, some, with_article
 from crownless.spec.enumeration import Sends, known_sends
-from crownless.spec.orders import WITH_TOTAL, order_named, refuse_total_of_unicasts
+from crownless.spec.orders import ORDERS, order_named, refuse_where_all_keep
 
 
 def stateful(
@@ -79,10 +79,10 @@ def stateful(
         driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {}, sends=sends)
     elif all(callable(getattr(subject, method, None)) for method in ("on_send", "on_packet")):
         promises = promises_of(subject) or ("causal", *DELIVERY)
-        promised, needed = tuple(name for name in WITH_TOTAL if name in promises) or ("asynchronous",), "unordered"
+        promised, needed = tuple(name for name in ORDERS if name in promises) or ("asynchronous",), "unordered"
         delivers_all &= DELIVERS_ALL.name in promises
         sends = sends or sends_of(subject)
-        refuse_total_of_unicasts([order or promised[-1]], unicasts=sends == "unicast")
+        refuse_where_all_keep([order or promised[-1]], unicasts=sends == "unicast")
         driven = partial(_Nodes, subject, {}, sends=sends, delivers_once=DELIVERS_ONCE.name in promises)
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"

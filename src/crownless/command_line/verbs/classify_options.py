@@ -17,7 +17,8 @@ from crownless.oracle.logs.formats import BY_LINE, LogOptions, Progress
 from crownless.oracle.logs.skipped import Quarantine
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
-from crownless.spec.orders import ORDERS, UnreceivedPolicy, order_named
+from crownless.spec import orders as spec
+from crownless.spec.orders import UnreceivedPolicy
 
 #: Options that require another one.
 NEEDS = {
@@ -61,7 +62,7 @@ class ClassifyOptions:
     as_json: bool
     quiet: bool
     orders: tuple[str, ...] = option(
-        "--order", "orders", multiple=True, help="Decide only this order (repeatable).  [default: all seven]"
+        "--order", "orders", multiple=True, help="Decide only this order (repeatable).  [default: all]"
     )
     reading: UnreceivedPolicy = option(
         "--unreceived",
@@ -139,7 +140,7 @@ class ClassifyOptions:
     @property
     def chosen(self) -> tuple[str, ...]:
         """The orders to decide, from the weakest to the strongest."""
-        return tuple(name for name in ORDERS if not self.orders or name in self.orders)
+        return spec.chosen(self.orders)
 
     @property
     def how(self) -> How:
@@ -164,7 +165,7 @@ class ClassifyOptions:
     def check(self) -> None:
         """Raises `BadInput` for options that do not go together."""
         for order in self.orders:
-            order_named(order, total=False)
+            spec.order_named(order)
         values = {f"--{one.name.replace('_', '-')}": getattr(self, one.name) for one in fields(self)}
         values["--process"] = self.takes_part
         given = {name for name, value in values.items() if value not in (None, False, ())}

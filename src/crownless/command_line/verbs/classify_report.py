@@ -65,7 +65,7 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
             shows = "" if IN_ORDER in subject.notes else "; crownless show draws it all the same"
             print_line(f"not drawn: more than {DRAWN_UP_TO} events{shows}")
         _draw_violations(classification)
-    _print_verdicts(classification.verdicts)
+    _print_verdicts(classification.verdicts, classification.kept_and_telling)
     if drawing and isinstance(subject, oracle.LargeRun) and subject.context is not None:
         _print_context(subject.context)
     large = drawing and isinstance(subject, oracle.LargeRun)
@@ -103,8 +103,10 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
     print_line()
 
 
-def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
-    """Prints a table of the orders, then longer explanations, each once for all orders that it is about."""
+def _print_verdicts(verdicts: Sequence[Verdict], telling: Sequence[str]) -> None:
+    """Prints a table of the orders, then longer explanations, each once for all orders that it is about. `telling`: the
+    kept orders of which that says something.
+    """
     reasons = Counter(verdict.unknown for verdict in verdicts)
     rows = Rows("order", "verdict", "because")
     explained: dict[tuple[str, ...], list[str]] = {}
@@ -115,6 +117,8 @@ def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
             why, details = "", (printable_line(unknown),)
         elif witness is not None and c is not None:
             why, details = witness.headline(c), tuple(witness.details(c))
+        elif verdict.kept and verdict.order not in telling:
+            why = "says nothing of messages with one receiver each"
         outcome = Text(in_words(verdict.outcome), style=STYLES[verdict.outcome])
         rows.add_row(verdict.order, outcome, printable_line(why))
         if details:
@@ -171,7 +175,8 @@ def _conclusion(classification: oracle.Classification) -> str:
     none = "none of these orders" if not those("unknown") else "none for certain"
     nothing = those("nothing")
     only_nothing = {*outcomes.values()} == {"nothing"}
-    kept = f"keeps {those('kept') or none}" + f" (strongest: {strongest})" * bool(strongest)
+    kept = f"keeps {', '.join(classification.kept_and_telling) or none}"
+    kept += f" (strongest: {strongest})" * bool(strongest)
     parts = [] if only_nothing else [kept]
     parts += [f"violates {those('broken')}"] * bool(those("broken"))
     parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))

@@ -15,7 +15,7 @@ from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.node import FAILURES
 from crownless.oracle.conformance.replays import Replay
 from crownless.runtime.printable import listed, printable, some
-from crownless.spec.orders import TOTAL, WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
 #: Longer runs are not drawn: one that does not end may have thousands of actions.
 LONGEST_DRAWN = 200
@@ -50,7 +50,7 @@ def print_conformance(result: Conformance, *, drawings: bool) -> None:
 
 
 def _verdict(result: Conformance, line: PropertyResult) -> Text:
-    verdict = _OF_ORDERS[line.verdict] if line.property.name in WITH_TOTAL else line.verdict
+    verdict = _OF_ORDERS[line.verdict] if line.property.name in ORDERS else line.verdict
     not_violated = result.runs is not None and line.property.kind != "sometimes" and verdict == "unknown"
     said = "not broken" if not_violated else verdict
     if not line.property.promised:
@@ -59,14 +59,15 @@ def _verdict(result: Conformance, line: PropertyResult) -> Text:
 
 
 def shown(result: Conformance) -> list[PropertyResult]:
-    """The violations that are drawn: of what is promised; if no order is, of the weakest that is broken, unless total
-    order is kept.
+    """The violations that are drawn: of what is promised; if no order is, of the weakest that is broken, unless one
+    about several receivers is kept.
     """
     found = [line for line in result.violations.values() if line.run is not None and line.property.promised]
-    broken = [line for line in found if line.property.name in WITH_TOTAL]
+    broken = [line for line in found if line.property.name in ORDERS]
     wanted = [line for line in broken if line.property.name in result.request.orders]
-    chosen = [line for line in found if line.property.name not in WITH_TOTAL]
-    chosen += wanted if result.request.orders or TOTAL.name in result.kept else broken[:1]
+    chosen = [line for line in found if line.property.name not in ORDERS]
+    of_several = any(ORDERS[name].of_several for name in result.kept)
+    chosen += wanted if result.request.orders or of_several else broken[:1]
     return [line for k, line in enumerate(chosen) if line.run not in [other.run for other in chosen[:k]]]
 
 
@@ -109,8 +110,8 @@ def print_replay(name: str, found: Replay, *, drawings: bool) -> None:
 
 def _shown_by(result: Conformance, line: PropertyResult) -> str:
     name = line.property.name
-    if line.run is None or (name in WITH_TOTAL and line.note):
-        return line.note if name in WITH_TOTAL and line.verdict == "violated" else ""
+    if line.run is None or (name in ORDERS and line.note):
+        return line.note if name in ORDERS and line.verdict == "violated" else ""
     if result.runs is not None:
         return f"{some(len(line.run), 'action')}, of random run {result.found_by[name]:,}"
     within = f", {WITH_REPLIES}" if name in result.broken_by_replies() else ""
@@ -121,8 +122,9 @@ def _facts(result: Conformance) -> list[str]:
     facts = [*_of_computations(result), *_of_replies(result)]
     if result["fifo"].verdict == "violated" and result.request.channel == "unordered" and not result.failures:
         facts.append("over a channel that keeps the order of packets, such as TCP: --channel fifo")
-    if TOTAL.name in result and result[TOTAL.name].verdict == "violated" and not result.request.orders:
-        facts.append('to require total order: --order total, or promises = "total" in the class')
+    for name in () if result.request.orders else result.request.judged:
+        if ORDERS[name].of_several and result[name].verdict == "violated":
+            facts.append(f'to require {name} order: --order {name}, or promises = "{name}" in the class')
     states = [] if result.runs is not None else [some(result.exploration.states, "state")]
     facts.append(f"{'; '.join([*states, some(result.queries, 'different input')])} to nodes, {result.seconds:.1f} s")
     facts += [str(result.repeats)] if result.repeats.all else []
@@ -212,6 +214,7 @@ def _before_replies(result: Conformance) -> str:
 
 
 def _weaker(orders: Sequence[str]) -> list[str]:
-    """The orders that conform judges and that are listed before one of these."""
-    last = max((JUDGED.index(order) for order in orders if order in JUDGED), default=0)
-    return list(JUDGED[:last])
+    """The orders that conform judges and that are listed before one of these, as far as they are about any messages."""
+    of_any = [name for name in JUDGED if not ORDERS[name].of_several]
+    last = max((of_any.index(order) for order in orders if order in of_any), default=0)
+    return of_any[:last]

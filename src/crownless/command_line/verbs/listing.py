@@ -26,7 +26,7 @@ from crownless.runtime.errors import BadInput
 from crownless.spec import library, notation
 from crownless.spec.bibliography import BIBLIOGRAPHY, references
 from crownless.spec.clocks import CLOCKS
-from crownless.spec.orders import WITH_TOTAL
+from crownless.spec.orders import ORDERS
 
 #: The sections, in the order in which they are listed.
 SECTIONS = (
@@ -154,7 +154,7 @@ def protocol_facts(protocols: Mapping[str, type[ProtocolMachine]] = PROTOCOLS) -
 
 
 def _orders() -> list[dict[str, Any]]:
-    return [{"name": order.name, "demands": order.demands, "source": order.source} for order in WITH_TOTAL.values()]
+    return [{"name": order.name, "demands": order.demands, "source": order.source} for order in ORDERS.values()]
 
 
 def _figures(kind: str) -> list[dict[str, Any]]:

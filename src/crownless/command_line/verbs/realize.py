@@ -32,7 +32,7 @@ def realize(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Which complete computations can PROTOCOL generate, over every interleaving? Is that one of the seven orders?
+    """Which complete computations can PROTOCOL generate, over every interleaving? Is that one of the orders?
 
     \b
     Example:
