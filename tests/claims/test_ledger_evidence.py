@@ -77,7 +77,9 @@ def in_a_few_steps(name: str, given: Any, shows: Any, effort: int = EFFORT, atte
 
 def forget(*, proofs: bool = True) -> None:
     """Empties the caches of all evidence; also of the proofs of whole protocols, unless no protocol is touched."""
-    for module in [module for name, module in sys.modules.items() if name.startswith("crownless.proofs")]:
+    for module in [
+        module for name, module in sys.modules.items() if name.startswith(("crownless.proofs", "crownless.research"))
+    ]:
         for value in list(vars(module).values()):
             cached = getattr(value, "__module__", None) == module.__name__ and hasattr(value, "cache_clear")
             if cached and (proofs or value is not kinds.proof_of):

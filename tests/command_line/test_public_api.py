@@ -50,7 +50,7 @@ def test_every_name_of_the_package_is_there_and_is_documented() -> None:
 
 
 def test_the_surface_fits_one_screen() -> None:
-    assert len(Path(str(cr.__file__)).read_text().splitlines()) <= 64
+    assert len(Path(str(cr.__file__)).read_text().splitlines()) <= 66
 
 
 def test_importing_it_imports_nothing_that_takes_long() -> None:
@@ -228,7 +228,17 @@ def test_one_order_may_be_given_as_it_is() -> None:
 # -- what verbs import -------------------------------------------------------------------------------------------------
 
 
-LARGE = ("crownless.pipeline", "crownless.proofs", "networkx", "numba", "numpy", "pyarrow", "pyspark", "z3")
+LARGE = (
+    "crownless.pipeline",
+    "crownless.proofs",
+    "crownless.research",
+    "networkx",
+    "numba",
+    "numpy",
+    "pyarrow",
+    "pyspark",
+    "z3",
+)
 
 #: Runs a verb, then prints which of the modules that are given are loaded.
 RUN = """
