@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
+from crownless.command_line.commands.prove import Requests
 from crownless.command_line.output import print_drawing, print_line
-from crownless.command_line.verbs.prove import Requests
 from crownless.proofs.induction.theorem import EFFORT
 from crownless.research.discovery.discovery import Discovered, discover
 from crownless.runtime.errors import BadInput

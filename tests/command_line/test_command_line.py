@@ -11,8 +11,8 @@ from unittest.mock import patch
 from command_line_runner import Crownless
 from log_files import event, written
 
+from crownless.command_line.commands.check import how_far
 from crownless.command_line.options import parse_size
-from crownless.command_line.verbs.check import how_far
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.search.engines import cpus

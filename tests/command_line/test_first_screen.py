@@ -48,7 +48,7 @@ def few(*protocols: str) -> list[SuiteRow]:
 
 def suite_of(*protocols: str) -> Any:
     chosen = few(*protocols)
-    return patch("crownless.command_line.verbs.check.suite_rows", lambda: chosen)
+    return patch("crownless.command_line.commands.check.suite_rows", lambda: chosen)
 
 
 def test_check_exits_0_where_every_row_is_as_expected_also_those_that_break(crownless: Crownless) -> None:

@@ -11,7 +11,7 @@ from command_line_runner import Crownless
 from relays import Numbers, Relay, program
 
 import crownless as cr
-from crownless.command_line.verbs.conform_report import conclusion
+from crownless.command_line.commands.conform_report import conclusion
 from crownless.oracle.conformance.conformance_request import JUDGED, WITH_REPLIES, Request
 from crownless.oracle.conformance.conformance_result import DISTINGUISHED_AT
 from crownless.oracle.conformance.conforming import conform

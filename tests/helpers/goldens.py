@@ -21,7 +21,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from crownless.command_line import main
-from crownless.command_line.verbs.listing import parameter_said, protocol_facts
+from crownless.command_line.commands.listing import parameter_said, protocol_facts
 from crownless.model_check.search.engines import COMPILES
 from crownless.research.claims import bundled
 from crownless.research.claims.ledger import CLAIMS, errata

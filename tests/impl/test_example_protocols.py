@@ -9,7 +9,7 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.command_line.verbs.conform_report import print_conformance, shown
+from crownless.command_line.commands.conform_report import print_conformance, shown
 from crownless.impl.protocol import default_bound
 from crownless.impl.protocols.unordered import Unordered
 from crownless.testing import stateful

@@ -22,7 +22,7 @@ from log_runs import random_events
 from test_classified_logs import by_spec, log_of, long_run
 from witness_checks import check_witness, from_json
 
-from crownless.command_line.verbs.classify_report import part_that_breaks
+from crownless.command_line.commands.classify_report import part_that_breaks
 from crownless.oracle.log_orders.classification import LargeRun
 from crownless.oracle.log_orders.context import AFTER, BEFORE, Context
 from crownless.oracle.logs.event_logs import read_log

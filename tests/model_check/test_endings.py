@@ -14,7 +14,7 @@ from command_line_runner import Crownless
 
 from crownless import command_line
 from crownless.command_line import VERBS, endings
-from crownless.command_line.verbs import count
+from crownless.command_line.commands import count
 
 #: Verbs that need an argument.
 OF_SOMETHING = {*VERBS} - {"count", "list", "check", "prove", "claims", "cost", "vectors"}

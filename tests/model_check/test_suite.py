@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from crownless.command_line.verbs.check_overview import where
+from crownless.command_line.commands.check_overview import where
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.suite import own_checks, rows

@@ -163,7 +163,7 @@ def test_the_example_of_a_test_suite_passes(tmp_path: Path) -> None:
 
 
 def test_the_page_gives_the_reference_of_the_key_in_the_report() -> None:
-    report = (ROOT / "src/crownless/command_line/verbs/classify_report.py").read_text("utf-8")
+    report = (ROOT / "src/crownless/command_line/commands/classify_report.py").read_text("utf-8")
     keys = set(re.findall(r"\[(\w+)\]\"", report))
     assert keys == {"DFLL23"}
     text = " ".join((ROOT / "docs/event_logs.md").read_text("utf-8").split())

@@ -22,7 +22,7 @@ from faulty_queue_machines import (
 from native_engine_setup import question
 from planted import USUAL
 
-from crownless.command_line.verbs.prove import prove_
+from crownless.command_line.commands.prove import prove_
 from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.protocols.buffer import Buffer, State
 from crownless.impl.protocols.extra_messages import ExtraMessages

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from test_proofs_of_causal_order import CAUSAL, FEW, SEEDS, proof_for, put
 from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, NumbersTheCopies, Planted, TrustsP2ByBranch
 
-from crownless.command_line.verbs.prove import prove_
+from crownless.command_line.commands.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.workloads import Free

@@ -18,7 +18,7 @@ from crownless.runtime.research_parts import Command
 
 from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNKNOWN, code_of, flush, say
 
-_HERE = f"{__name__}.verbs"
+_HERE = f"{__name__}.commands"
 _VERBS = {
     "check": Command(f"{_HERE}.check", "check", "Explore every interleaving of a protocol within a bound."),
     "classify": Command(f"{_HERE}.classify", "classify", "Decide which orders computations and event logs keep."),

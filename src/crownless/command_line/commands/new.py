@@ -85,7 +85,7 @@ def new(name: str, language: str | None, as_json: bool) -> None:
 
 
 def _template(name: str, replaced: dict[str, str]) -> str:
-    text = files("crownless.command_line.verbs").joinpath("templates", f"{name}.txt").read_text(encoding="utf-8")
+    text = files("crownless.command_line.commands").joinpath("templates", f"{name}.txt").read_text(encoding="utf-8")
     for old, new in replaced.items():
         text = text.replace(old, new)
     return text
