@@ -4,7 +4,7 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFile
-from crownless.command_line.options import Verb, with_limits, with_output
+from crownless.command_line.options import Command, with_limits, with_output
 from crownless.command_line.output import print_drawing, print_json, print_line, print_run, speaks_unicode, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
@@ -21,7 +21,7 @@ _TEXTS = "".join(f"  {prefix:4} {text}\n" for prefix, text in TEXTS.items())
 
 
 @click.command(
-    cls=Verb,
+    cls=Command,
     everyday="quick drawn html max_seconds as_json",
     epilog=f"\b\nThe texts (crownless list sources):\n{_TEXTS}",
 )

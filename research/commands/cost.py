@@ -8,7 +8,7 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFolder
-from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output, with_settings
+from crownless.command_line.options import Command, complete_protocol, with_limits, with_output, with_settings
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import Setting, promised_orders
@@ -29,7 +29,7 @@ SHOWN = ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
 MAX_SEEDS = 100_000
 
 
-@click.command(cls=Verb, everyday="processes workloads loads latencies messages seeds max_seconds as_json")
+@click.command(cls=Command, everyday="processes workloads loads latencies messages seeds max_seconds as_json")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, multiple=True, help="How many processes; more than once for several.  [4]")
 @click.option("--workload", "workloads", multiple=True, help=f"{', '.join(TRAFFIC)}.  [uniform]")

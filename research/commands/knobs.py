@@ -9,7 +9,7 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFile, OutputFolder
-from crownless.command_line.options import CHANNEL_NAMES, Verb, complete_protocol, with_limits, with_output
+from crownless.command_line.options import CHANNEL_NAMES, Command, complete_protocol, with_limits, with_output
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
@@ -38,7 +38,7 @@ PRICED = (
 )
 
 
-@click.command(cls=Verb, everyday="processes messages workers show svg page out max_seconds as_json")
+@click.command(cls=Command, everyday="processes messages workers show svg page out max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=click.IntRange(2), help="How many processes, at most.  [default: its own]")
 @click.option("-m", "--messages", type=click.IntRange(1), help="How many messages, at most.  [default: its own]")

@@ -136,7 +136,7 @@ def class_with_knobs(name: str) -> type[ProtocolMachine]:
         kind: type[ProtocolMachine] = getattr(import_module(f"{__package__}.{module}"), class_name)
         return kind
     if name.endswith("]"):
-        hint = "crownless check and the other verbs take it; knobs --show decides it"
+        hint = "crownless check and the other commands take it; knobs --show decides it"
         raise BadInput(f"{printable_name(name)} is one combination, which has no map", hint=hint)
     return protocol_named(name)
 

@@ -25,7 +25,7 @@ COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast'
 #: Each command, and the line that refuses it.
 REFUSED = f"""
 chek
-    unknown verb 'chek'; did you mean 'check'? known: check, claims, classify, conform, cost, count, explore, knobs, list, new, prove, realize, show, vectors
+    unknown command 'chek'; did you mean 'check'? known: check, claims, classify, conform, cost, count, explore, knobs, list, new, prove, realize, show, vectors
 prove rts
     unknown protocol 'rts'; did you mean 'rst'? known: {PROTOCOL_NAMES}
 check rts

@@ -1,4 +1,4 @@
-"""`import crownless as cr`: what the names of the package do, how answers look, and what verbs import."""
+"""`import crownless as cr`: what the names of the package do, how answers look, and what commands import."""
 
 from __future__ import annotations
 
@@ -225,12 +225,12 @@ def test_one_order_may_be_given_as_it_is() -> None:
     assert list(cr.check("unordered", 2, 2, orders="fifo").violations) == ["fifo"]
 
 
-# -- what verbs import -------------------------------------------------------------------------------------------------
+# -- what commands import ----------------------------------------------------------------------------------------------
 
 
 LARGE = ("crownless.pipeline", "crownless.proofs", "networkx", "numba", "numpy", "pyarrow", "pyspark", "z3")
 
-#: Runs a verb, then prints which of the modules that are given are loaded.
+#: Runs a command, then prints which of the modules that are given are loaded.
 RUN = """
 import sys
 from crownless.command_line import main

@@ -58,8 +58,8 @@ def test_an_output_that_cannot_be_written_or_is_an_input_is_refused_before_any_w
 
 @pytest.mark.parametrize("option", ["--svg", "--out"])
 def test_an_output_has_a_name(crownless: Crownless, option: str) -> None:
-    verb = {"--svg": ["show", "over.txt"], "--out": ["classify", "over.txt"]}[option]
-    assert crownless(*verb, option, "").err == f"crownless: {option}: the name is empty; give a name\n"
+    command = {"--svg": ["show", "over.txt"], "--out": ["classify", "over.txt"]}[option]
+    assert crownless(*command, option, "").err == f"crownless: {option}: the name is empty; give a name\n"
 
 
 def test_a_device_can_be_written_twice(crownless: Crownless) -> None:

@@ -504,8 +504,8 @@ def test_a_saved_run_starts_nobodys_code(crownless: Crownless, tmp_path: Path, s
     planted = tmp_path / "planted.py"
     planted.write_text(f"open({str(tmp_path / 'started')!r}, 'w')\nclass X: pass\n", "utf-8")
     saved.write_text(saved.read_text("utf-8").replace('"rst-column"', f'"{planted}:X"'), "utf-8")
-    for verb, *options in (("show", "--variables"), ("explore", "--html", str(tmp_path / "page.html"))):
-        answer = crownless(verb, str(saved), *options)
+    for command, *options in (("show", "--variables"), ("explore", "--html", str(tmp_path / "page.html"))):
+        answer = crownless(command, str(saved), *options)
         assert (answer.code, answer.out) == (2, "")
         assert "whose code is not loaded; name it: " in answer.err
     assert crownless("show", str(saved), "--svg", str(tmp_path / "picture.svg")).code == 0

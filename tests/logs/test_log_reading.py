@@ -236,9 +236,9 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_line(
 
 
 @pytest.mark.parametrize("name", ["", "x" * 300, "a\nb", "\x1b[31m.txt", "\udcff.txt", ".", "nowhere/x"])
-@pytest.mark.parametrize("verb", [["classify"], ["classify", "--one-run"], ["show"], ["check", "rst", "--program"]])
-def test_a_file_that_cannot_be_read_is_named(crownless: Crownless, verb: list[str], name: str) -> None:
-    answer = crownless(*verb, name)
+@pytest.mark.parametrize("command", [["classify"], ["classify", "--one-run"], ["show"], ["check", "rst", "--program"]])
+def test_a_file_that_cannot_be_read_is_named(crownless: Crownless, command: list[str], name: str) -> None:
+    answer = crownless(*command, name)
     assert (answer.code, answer.out, len(answer.err.splitlines())) == (2, "", 1)
     assert answer.err[:-1].isprintable()
 

@@ -267,7 +267,7 @@ def test_what_is_taken_back_later_was_never_generated() -> None:
     assert extra(realized(forgets, 2, 2), "fifo") == ["P1: send m1 to P2; send m2 to P2", "P2: receive m2; receive m1"]
 
 
-# -- the verb ----------------------------------------------------------------------------------------------------------
+# -- the command -------------------------------------------------------------------------------------------------------
 
 
 def test_the_verb_prints_every_stable_key(crownless: Crownless) -> None:

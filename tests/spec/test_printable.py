@@ -1,4 +1,4 @@
-"""Names reach the terminal only escaped, whichever verb prints them; JSON has them exactly."""
+"""Names reach the terminal only escaped, whichever command prints them; JSON has them exactly."""
 
 from __future__ import annotations
 

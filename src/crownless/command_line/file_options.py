@@ -92,7 +92,7 @@ def option_of(param: click.Parameter | None) -> str:
 
 
 def output_folder(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-    """A callback for options that name a directory in which a verb works: no output has the same name."""
+    """A callback for options that name a directory in which a command works: no output has the same name."""
     if name:
         keep_output(context, option_of(parameter), name)
     return name

@@ -1,4 +1,4 @@
-"""The options for reading event logs, the same for every verb that reads them."""
+"""The options for reading event logs, the same for every command that reads them."""
 
 import click
 

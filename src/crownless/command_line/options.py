@@ -1,4 +1,4 @@
-"""Options that several verbs share, each defined once: limits, parameters of a protocol; and shell completion."""
+"""Options that several commands share, each defined once: limits, parameters of a protocol; and shell completion."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -32,10 +32,10 @@ KINDS_OF_SENDS = " or ".join(", ".join(SENDS).rsplit(", ", 1))
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
-class Verb(click.Command):
-    """A verb whose help shows the everyday options; `--help-all` shows the others too.
+class Command(click.Command):
+    """A command whose help shows the everyday options; `--help-all` shows the others too.
 
-    `everyday`: their names, as parameters of the verb's function; none: all are.
+    `everyday`: their names, as parameters of the command's function; none: all are.
     """
 
     def __init__(self, *arguments: Any, everyday: str = "", **named: Any) -> None:
@@ -72,15 +72,15 @@ def _show_all(context: click.Context, _: click.Parameter, given: bool) -> None:
 
 
 def grouped(key: str, names: str, made: Callable[..., Any], *options: Callable[[Run], Run]) -> Callable[[Run], Run]:
-    """Gives a verb these options, with these names as its parameters; it is called with what `made` makes of their
+    """Gives a command these options, with these names as its parameters; it is called with what `made` makes of their
     values, as `key`.
     """
 
-    def decorated(verb: Run) -> Run:
-        @wraps(verb)
+    def decorated(command: Run) -> Run:
+        @wraps(command)
         def with_group(*arguments: Any, **given: Any) -> Any:
             value = made(**{name: given.pop(name) for name in names.split()})
-            return verb(*arguments, **{key: value}, **given)
+            return command(*arguments, **{key: value}, **given)
 
         for option in reversed(options):
             with_group = option(with_group)
@@ -139,11 +139,11 @@ def _one_crash(context: click.Context, option: click.Parameter, given: tuple[str
 
 
 def with_settings(said: str) -> Callable[[Run], Run]:
-    """The option `--set`; a verb is called with the values by name, as `settings`."""
+    """The option `--set`; a command is called with the values by name, as `settings`."""
     return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", callback=_parsed_settings, help=said)
 
 
-#: The options that define the system to check, by the names under which verbs get them.
+#: The options that define the system to check, by the names under which commands get them.
 SYSTEM: dict[str, Callable[[Any], Any]] = {
     "processes": click.option(
         "-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]"
@@ -168,7 +168,7 @@ SYSTEM: dict[str, Callable[[Any], Any]] = {
 
 
 def with_system(*names: str) -> Callable[[Run], Run]:
-    """Gives a verb these options of `SYSTEM`, or all, as `system`: those given, by the field names of `Check`."""
+    """Gives a command these options of `SYSTEM`, or all, as `system`: those given, by the field names of `Check`."""
     names = names or tuple(SYSTEM)
     return grouped("system", " ".join(names), _system, *(SYSTEM[name] for name in names))
 
@@ -208,8 +208,8 @@ def _keep_json(context: click.Context, _: click.Parameter, given: bool) -> bool:
     return given
 
 
-def with_output(verb: Run) -> Run:
-    """Gives a verb `--json`, `--quiet` and `--ascii`; it is called with the first two as `as_json` and `quiet`."""
+def with_output(command: Run) -> Run:
+    """Gives a command `--json`, `--quiet` and `--ascii`; it is called with the first two as `as_json` and `quiet`."""
     options = [
         click.option(
             "--json", "as_json", is_flag=True, callback=_keep_json, help="Print one JSON object with every fact."
@@ -218,18 +218,18 @@ def with_output(verb: Run) -> Run:
         with_ascii,
     ]
     for option in reversed(options):
-        verb = option(verb)
-    return verb
+        command = option(command)
+    return command
 
 
-def with_ascii(verb: Run) -> Run:
-    """Gives a verb `--ascii`, which `output` heeds."""
+def with_ascii(command: Run) -> Run:
+    """Gives a command `--ascii`, which `output` heeds."""
 
     def keep(context: click.Context, _: click.Parameter, given: bool) -> None:
         context.meta[ASCII] = given
 
     said = "Plain characters only, in drawings and tables."
-    return click.option("--ascii", is_flag=True, expose_value=False, callback=keep, help=said)(verb)
+    return click.option("--ascii", is_flag=True, expose_value=False, callback=keep, help=said)(command)
 
 
 def parse_size(size: str) -> int:

@@ -1,4 +1,4 @@
-"""The options with which verbs that find violations write reports, traces and diagrams of them to files."""
+"""The options with which commands that find violations write reports, traces and diagrams of them to files."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

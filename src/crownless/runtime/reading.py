@@ -45,7 +45,7 @@ def read_bytes(path: Path | None, name: str) -> bytes:
 
 def decode_json(content: bytes, schema: type[T], *, file: str, hint: str) -> T:
     """The value of JSON text by its schema; raises `BadInput` with line and column, or JSON path, of the error."""
-    import msgspec  # few verbs read JSON
+    import msgspec  # few commands read JSON
 
     content = content.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
     try:

@@ -1,1 +1,1 @@
-"""The verbs of the command line, each with its options and its output."""
+"""The commands of the command line, each with its options and its output."""

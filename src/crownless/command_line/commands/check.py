@@ -13,7 +13,7 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile, output_folder
-from crownless.command_line.options import Verb, complete_protocol, grouped, with_limits, with_output, with_system
+from crownless.command_line.options import Command, complete_protocol, grouped, with_limits, with_output, with_system
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.reports import Reports, with_reports
 from crownless.impl.registry import PROTOCOLS
@@ -34,7 +34,7 @@ from .check_report import print_check, print_runs
 
 
 @click.command(
-    cls=Verb, everyday="processes messages program channel orders settings first max_seconds svg html as_json"
+    cls=Command, everyday="processes messages program channel orders settings first max_seconds svg html as_json"
 )
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputFile(), shell_complete=complete_protocol)
 @with_system()

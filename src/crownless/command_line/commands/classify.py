@@ -8,7 +8,7 @@ import click
 from crownless.command_line.endings import EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile
 from crownless.command_line.log_options import with_log_options
-from crownless.command_line.options import Verb, with_limits, with_output
+from crownless.command_line.options import Command, with_limits, with_output
 from crownless.command_line.output import print_json, print_line, status
 from crownless.oracle.log_orders import classification as oracle
 from crownless.oracle.log_orders.classification import Classifications, ClassifiedRuns
@@ -25,7 +25,7 @@ from .classify_options import ClassifyOptions, with_classify_options
 SHOWN_UP_TO = 10
 
 
-@click.command(cls=Verb, everyday="orders form columns order_by skip_bad match max_seconds as_json")
+@click.command(cls=Command, everyday="orders form columns order_by skip_bad match max_seconds as_json")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=InputFile())
 @with_classify_options
 @with_log_options

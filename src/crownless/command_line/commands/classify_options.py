@@ -46,14 +46,14 @@ NOT_BESIDE = {
 
 
 def option(*names: str, **how: Any) -> Any:
-    """A field of `ClassifyOptions` that is an option of the verb."""
+    """A field of `ClassifyOptions` that is an option of the command."""
     default = how.get("default", () if how.get("multiple") else False if how.get("is_flag") else None)
     return field(default=default, metadata={"option": click.option(*names, **how)})
 
 
 @dataclass(frozen=True)
 class ClassifyOptions:
-    """The arguments and options of the verb, as they were given."""
+    """The arguments and options of the command, as they were given."""
 
     files: tuple[str, ...]
     log: LogOptions
@@ -190,12 +190,12 @@ class ClassifyOptions:
             refuse_taken(self.out)
 
 
-def with_classify_options(verb: Any) -> Any:
-    """Gives the verb the options that `ClassifyOptions` declares."""
+def with_classify_options(command: Any) -> Any:
+    """Gives the command the options that `ClassifyOptions` declares."""
     for one in reversed(fields(ClassifyOptions)):
         if "option" in one.metadata:
-            verb = one.metadata["option"](verb)
-    return verb
+            command = one.metadata["option"](command)
+    return command
 
 
 def _compiling() -> Callable[[], AbstractContextManager[None]]:

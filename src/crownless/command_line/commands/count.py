@@ -3,7 +3,7 @@
 import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN
-from crownless.command_line.options import Verb, with_limits, with_output
+from crownless.command_line.options import Command, with_limits, with_output
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.tables import Rows
 from crownless.model_check.search.counting import MAX_MESSAGES, MAX_PROCESSES
@@ -12,7 +12,7 @@ from crownless.runtime.ending import Limits
 from crownless.spec.orders import ORDERS
 
 
-@click.command(cls=Verb)
+@click.command(cls=Command)
 @click.option("-n", "--processes", type=int, required=True, help=f"How many processes, at most {MAX_PROCESSES}.")
 @click.option("-m", "--messages", type=int, required=True, help=f"How many messages, at most {MAX_MESSAGES}.")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")

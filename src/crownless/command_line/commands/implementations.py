@@ -20,8 +20,8 @@ from crownless.spec.enumeration import Sends
 TIMEOUT = 5.0
 
 
-class WithCommand(options.Verb):
-    """A verb that accepts the command of a program after `--`."""
+class WithCommand(options.Command):
+    """A command that accepts the command of a program after `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from crownless.command_line.file_options import InputFile, OutputFile
-from crownless.command_line.options import Verb, complete_protocol, with_ascii
+from crownless.command_line.options import Command, complete_protocol, with_ascii
 from crownless.command_line.output import print_json, print_line
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
@@ -58,7 +58,7 @@ def complete_section(context: click.Context, parameter: click.Parameter, incompl
     return [*sections, *complete_protocol(context, parameter, incomplete)]
 
 
-@click.command(name="list", cls=Verb)
+@click.command(name="list", cls=Command)
 @click.argument(
     "names", nargs=-1, metavar="[SECTION | PROTOCOL | WORDS]...", type=InputFile(), shell_complete=complete_section
 )

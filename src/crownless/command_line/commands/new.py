@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from crownless.command_line.file_options import OutputFile, cannot_be_written
-from crownless.command_line.options import Verb, with_ascii
+from crownless.command_line.options import Command, with_ascii
 from crownless.command_line.output import print_json, print_line
 from crownless.runtime.errors import BadInput
 
@@ -25,7 +25,7 @@ LANGUAGES = {
 }
 
 
-@click.command(cls=Verb)
+@click.command(cls=Command)
 @click.argument("name", metavar="FILE", type=OutputFile())
 @click.option(
     "--node",

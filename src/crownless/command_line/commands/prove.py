@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from crownless.command_line.endings import exit_code, say
-from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output, with_research_flags
+from crownless.command_line.options import Command, complete_protocol, with_limits, with_output, with_research_flags
 from crownless.command_line.output import STYLES, print_json, print_line, print_run, status
 from crownless.command_line.tables import Rows
 from crownless.impl.registry import protocol_named
@@ -42,7 +42,7 @@ class Requests(NamedTuple):
     print_all: Callable[[Any], None]
 
 
-@click.command("prove", cls=Verb, everyday="why recheck discover program orders settings max_seconds as_json")
+@click.command("prove", cls=Command, everyday="why recheck discover program orders settings max_seconds as_json")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option(
     "--effort",

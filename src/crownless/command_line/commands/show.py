@@ -8,7 +8,7 @@ import click
 
 from crownless.command_line.file_options import InputFile, OutputFile
 from crownless.command_line.log_options import chosen_runs, with_log_options, with_run
-from crownless.command_line.options import Verb, with_ascii
+from crownless.command_line.options import Command, with_ascii
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode
 from crownless.command_line.pictures import write_diagrams
 from crownless.drawing.emphasis import diagram_of
@@ -29,7 +29,7 @@ from crownless.spec.witnesses import event_json
 from .saved import saved_checks
 
 
-@click.command(cls=Verb, everyday="svg html highlight variables chosen as_json")
+@click.command(cls=Command, everyday="svg html highlight variables chosen as_json")
 @click.argument("run", metavar="RUN", type=InputFile())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with what would be drawn.")
 @click.option("--svg", type=OutputFile(), help="Draw it as SVG, into FILE, instead of in text.")

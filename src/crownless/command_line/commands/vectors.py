@@ -11,7 +11,7 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, say
 from crownless.command_line.file_options import OutputFile, cannot_be_written
-from crownless.command_line.options import Verb, with_limits, with_output, within
+from crownless.command_line.options import Command, with_limits, with_output, within
 from crownless.command_line.output import print_json
 from crownless.model_check.check.vectors import ORDERS_OF_VECTORS
 from crownless.model_check.check.vectors import vectors as vectors_of
@@ -25,7 +25,7 @@ from crownless.spec.enumeration import known_sends
 EVERY = 256
 
 
-@click.command(cls=Verb, everyday="processes messages order sends out as_json")
+@click.command(cls=Command, everyday="processes messages order sends out as_json")
 @click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
 @click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many messages.")
 @click.option("--order", default="causal", show_default=True, help=f"{' or '.join(ORDERS_OF_VECTORS)}.")
