@@ -60,7 +60,7 @@ class Order:
     procedure: Procedure
 
 
-Outcome = Literal["kept", "broken", "unknown", "nothing"]
+Outcome = Literal["kept", "violated", "unknown", "nothing"]
 #: Why there is nothing to judge.
 NO_MESSAGE = "there is no message to judge"
 
@@ -98,18 +98,18 @@ class Verdict(Drawn):
     @property
     def shows_violation(self) -> bool:
         """True if there is a violation to be shown."""
-        return self.outcome == "broken"
+        return self.outcome == "violated"
 
     @property
     def outcome(self) -> Outcome:
         """The outcome in one word."""
         if self.unknown is not None:
             return "nothing" if self.is_empty else "unknown"
-        return "kept" if self.kept else "broken"
+        return "kept" if self.kept else "violated"
 
     @property
     def because(self) -> str:
-        """Why it is broken or unknown, in a line that is safe to print."""
+        """Why it is violated or unknown, in a line that is safe to print."""
         if self.witness is None or self.computation is None:
             return printable(self.unknown or "")
         return printable(self.witness.headline(self.computation))

@@ -188,10 +188,10 @@ class Search:
         ends = "" if self.first else " (--first ends at the first violation)"
 
         def reported(found: Exploration, level: int) -> None:
-            broken = [name for name in found.broken if name in left]
-            if broken and (found.stopped or time.monotonic() - began > REPORTED_AFTER):
-                left.difference_update(broken)
-                report(f"{self.check.protocol}: violated: {listed(broken)}; still searching…{ends}")
+            violated = [name for name in found.violated if name in left]
+            if violated and (found.stopped or time.monotonic() - began > REPORTED_AFTER):
+                left.difference_update(violated)
+                report(f"{self.check.protocol}: violated: {listed(violated)}; still searching…{ends}")
             if progress is not None:
                 progress(found, level)
 
@@ -271,14 +271,14 @@ class Search:
         run_to = self.shortest_runs(found, self.limits if complete else self.limits.for_runs_to_show())
         results = tuple(self.result(found, lassos, known, run_to) for known in self.check.properties)
         if self.first:
-            results = _shortest_violations(results, found.broken)
+            results = _shortest_violations(results, found.violated)
         seconds = self.seconds_before + self.clock() - self._started
         return CheckResult(self.check, found, results, seconds, self.engine, seconds_before=self.seconds_before)
 
     def lassos(self, found: Exploration) -> Lassos | str | None:
         """The second search, for lassos: its findings, or why it was given up; None if not needed."""
         undecided = [
-            known for known in self.check.properties if known.kind == "live" and known.name not in found.broken
+            known for known in self.check.properties if known.kind == "live" and known.name not in found.violated
         ]
         if found.acyclic or found.graded or found.stopped or not undecided:
             return None
@@ -297,7 +297,7 @@ class Search:
         """
         far = {
             name
-            for name, length in found.broken.items()
+            for name, length in found.violated.items()
             if self.engine.name != "plain" and sum(found.levels[: length + 1]) >= FEW_STATES
         }
 
@@ -313,7 +313,7 @@ class Search:
 
         def run_to(known: Property) -> tuple[list[LocalStep], State, MonitorState]:
             if known.name not in far:
-                return shortest_run(self.system, known, found.broken[known.name], tick=tick)
+                return shortest_run(self.system, known, found.violated[known.name], tick=tick)
             runs = kept()(known, tick)
             on_the_way = runs.holds
             return shortest_run(
@@ -330,12 +330,12 @@ class Search:
                 return PropertyResult(known, "holds")
             note = "no run so far" if found.stopped else "no run" if program else "no run within the bound"
             return PropertyResult(known, "unknown", note=f"{note} reaches it")
-        if known.name in found.broken:
+        if known.name in found.violated:
             try:
                 steps, state, monitor_state = run_to(known)
             except (Stopped, MemoryError) as ending:
                 why = str(ending) or NO_MEMORY
-                length = found.broken[known.name]
+                length = found.violated[known.name]
                 note = f"by a run of {some(length, 'action')}; the search for one to show ended early: {why}"
                 return PropertyResult(known, "violated", note=note, ended_early=why)
             run = replace(run_of(self.system, steps, end=state), breaks=known.name)

@@ -136,7 +136,7 @@ class Alike:
                 raise NotSymmetric(f"`{name}` holds at only one of P1 and P{process + 1}, in local states alike")
 
     def _said_of(self, process: int, local: Any) -> set[str]:
-        return {*self._calls.invariants_broken(process, local), *self._calls.witnesses_met(process, local)}
+        return {*self._calls.invariants_violated(process, local), *self._calls.witnesses_met(process, local)}
 
     def number_of(self, packet: Packet, number: Callable[[Packet], int]) -> int:
         """The number of a packet as process 0 sends it; `number` gives that of a packet to process 0."""

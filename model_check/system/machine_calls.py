@@ -207,7 +207,7 @@ class MachineCalls:
 
     # -- predicates ----------------------------------------------------------------------------------------------------
 
-    def invariants_broken(self, i: int, state: Any) -> tuple[str, ...]:
+    def invariants_violated(self, i: int, state: Any) -> tuple[str, ...]:
         """The names of the invariants that this local state violates."""
         return self._predicates("invariant", self.machine.invariants, i, state, holds=False)
 

@@ -13,7 +13,7 @@ from crownless.model_check.runs.actions import ShownAction
 from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.runs.stepwise import Follower
-from crownless.model_check.search.explorer import live_properties_broken
+from crownless.model_check.search.explorer import live_properties_violated
 from crownless.runtime.ending import watching
 from crownless.runtime.errors import Undecided
 from crownless.runtime.printable import in_brackets, printable, some
@@ -38,7 +38,7 @@ class Replay(Drawn):
 
     schedule: Schedule
     run: Run
-    broken: tuple[str, ...]
+    violated: tuple[str, ...]
     differs: str | None
     #: Why the run does not decide whether the property still is violated, such as the step that the nodes do not take.
     undecided: str | None = None
@@ -53,17 +53,17 @@ class Replay(Drawn):
     @property
     def verdict(self) -> Outcome:
         """`violated`: the run still violates the property of the schedule; `holds`: it no longer does."""
-        if self.schedule.breaks in self.broken:
+        if self.schedule.violates in self.violated:
             return "violated"
         return "holds" if self.undecided is None else "unknown"
 
     @property
     def conclusion(self) -> str:
         """The verdict in words."""
-        breaks = self.schedule.breaks
+        name = self.schedule.violates
         if self.verdict == "unknown":
-            return printable(f"unknown whether it still violates {breaks}: {self.undecided}")
-        return printable(f"{'still' if self.verdict == 'violated' else 'no longer'} violates {breaks}")
+            return printable(f"unknown whether it still violates {name}: {self.undecided}")
+        return printable(f"{'still' if self.verdict == 'violated' else 'no longer'} violates {name}")
 
     def __repr__(self) -> str:
         return in_brackets(f"replay: {self.conclusion}")
@@ -74,8 +74,8 @@ class Replay(Drawn):
 
     def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
         """The diagram of the run."""
-        still = f"{self.schedule.implementation} violates {self.schedule.breaks}" if self.shows_violation else ""
-        yield self.run.diagram(still, highlight or self.schedule.breaks)
+        still = f"{self.schedule.implementation} violates {self.schedule.violates}" if self.shows_violation else ""
+        yield self.run.diagram(still, highlight or self.schedule.violates)
 
     @property
     def shows_violation(self) -> bool:
@@ -84,10 +84,10 @@ class Replay(Drawn):
 
     def json(self) -> dict[str, Any]:
         return {
-            "breaks": self.schedule.breaks,
+            "violates": self.schedule.violates,
             "verdict": self.verdict,
-            "still_broken": None if self.verdict == "unknown" else self.verdict == "violated",
-            "broken": list(self.broken),
+            "still_violated": None if self.verdict == "unknown" else self.verdict == "violated",
+            "violated": list(self.violated),
             "differs": self.differs,
             "undecided": self.undecided,
             "best_effort": self.best_effort,
@@ -99,10 +99,10 @@ class Replay(Drawn):
 def replay(implementation: Implementation, schedule: Schedule) -> Replay:
     """Takes an implementation through a schedule, as far as it can be followed."""
     answers = Answers(implementation)
-    if schedule.breaks == "floods":
+    if schedule.violates == "floods":
         packets_are_endless(answers, schedule.request)
     found = _followed(answers, schedule)
-    while schedule.breaks in VARYING and answers.settle():
+    while schedule.violates in VARYING and answers.settle():
         found = _followed(answers, schedule)
     return found
 
@@ -117,8 +117,8 @@ def _followed(answers: Answers, schedule: Schedule) -> Replay:
             diverged = f"diverged at step {k}: {_cannot_be_taken(follower, wanted)}"
             break
         differs = differs or _difference(k, follower.run.actions[-1], wanted)
-    undecided = diverged or _undecided_at_end(follower, schedule.breaks)
-    return Replay(schedule, follower.run, _broken_by(follower), differs, undecided, answers.nodes.best_effort)
+    undecided = diverged or _undecided_at_end(follower, schedule.violates)
+    return Replay(schedule, follower.run, _violated_by(follower), differs, undecided, answers.nodes.best_effort)
 
 
 def _difference(k: int, now: ShownAction, before: ShownAction) -> str | None:
@@ -159,20 +159,20 @@ def _undecided_at_end(follower: Follower, breaks: str) -> str | None:
     if (failure := _failure(follower)) is not None:
         return failure
     moves = system.moves(state)
-    if not system.may_end(moves) and breaks in live_properties_broken(system, state, follower.monitor_state, moves):
+    if not system.may_end(moves) and breaks in live_properties_violated(system, state, follower.monitor_state, moves):
         left = some(len(system.in_flight(state)), "packet")
         return f"diverged after the last step: {left} in flight, whose arrivals the schedule does not have"
     return pending_in(system.local_states(state))
 
 
-def _broken_by(follower: Follower) -> tuple[str, ...]:
+def _violated_by(follower: Follower) -> tuple[str, ...]:
     """All that the run violates: failures, delivery properties, and orders."""
     system, state = follower.system, follower.state
     states, moves = system.local_states(state), system.moves(state)
     failures = [local.kind for local in states if isinstance(local, Failed)]
-    found = [*failures, *follower.broken]
+    found = [*failures, *follower.violated]
     if not failures and system.may_end(moves) and pending_in(states) is None:
-        live = live_properties_broken(system, state, follower.monitor_state, moves)
+        live = live_properties_violated(system, state, follower.monitor_state, moves)
         found += [name for name in DELIVERY if name in live]
     c = computation_of_run(follower.run)
     found += [] if c is None else [name for name in WITH_TOTAL if not decide(c, name, "pending").kept]

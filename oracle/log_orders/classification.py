@@ -91,7 +91,7 @@ class Classification(Drawn, Mapping[str, Verdict]):
 
     def __bool__(self) -> bool:
         """True if every order requested is kept; raises `Undecided` if that is unknown."""
-        if "broken" in self.outcomes.values():
+        if "violated" in self.outcomes.values():
             return False
         return all(self.verdicts)
 
@@ -201,9 +201,9 @@ class ClassifiedRuns(Sized):
         """How many have each outcome of the order, by its name."""
         return Counter(self.outcome(number, order) for number in range(len(self)))
 
-    def first_broken(self, order: str, /) -> int | None:
+    def first_violated(self, order: str, /) -> int | None:
         """The first that violates the order."""
-        return next((number for number in range(len(self)) if self.outcome(number, order) == "broken"), None)
+        return next((number for number in range(len(self)) if self.outcome(number, order) == "violated"), None)
 
     def delivery(self, number: int, /) -> Delivery | None:
         """How one of them delivers its messages, if it is of a complete log."""
@@ -260,7 +260,7 @@ def hidden(order: str, holes: Sequence[Hole]) -> Verdict:
     """The verdict on an order whose violations these holes may hide; no event violates asynchronous order."""
     if order == "asynchronous":
         return Verdict(order, kept=True)
-    return Verdict(order, kept=False, unknown=f"not broken by what is logged; {first_hole(holes)}")
+    return Verdict(order, kept=False, unknown=f"not violated by what is logged; {first_hole(holes)}")
 
 
 def not_decided(order: str, because: str) -> Verdict:

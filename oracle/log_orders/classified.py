@@ -80,7 +80,7 @@ class ClassifiedLog(ClassifiedRuns):
         column = self.outcomes[:, self.orders.index(order)]
         return {outcome: int((column == number).sum()) for number, outcome in OUTCOMES.items()}
 
-    def first_broken(self, order: str) -> int | None:
+    def first_violated(self, order: str) -> int | None:
         """The first run that violates the order."""
         broken = np.flatnonzero(self.outcomes[:, self.orders.index(order)] == BROKEN)
         return int(broken[0]) if len(broken) else None

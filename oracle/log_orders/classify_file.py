@@ -209,7 +209,7 @@ def _as_far_as_certain(
     subject = replace(found.subject, notes=(*found.subject.notes, *log.notes.get(run, ())), uncertain=uncertain)
     verdicts = tuple(weakened(verdict, uncertain, None, reading) for verdict in found.verdicts)
     if certain is not None:
-        broken = {verdict.order: verdict for verdict in certain.verdicts if verdict.outcome == "broken"}
+        broken = {verdict.order: verdict for verdict in certain.verdicts if verdict.outcome == "violated"}
         verdicts = tuple(
             broken.get(verdict.order, verdict) if verdict.unknown == ORDER_NOT_LOGGED else verdict
             for verdict in verdicts

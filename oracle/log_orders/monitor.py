@@ -52,7 +52,7 @@ from .overtaking import LINES_UP_TO, Channels, channels, overtakings
 
 #: The outcome for a run and an order.
 KEPT, BROKEN, UNDECIDED, NOTHING = 0, 1, 2, 3
-OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown", NOTHING: "nothing"}
+OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "violated", UNDECIDED: "unknown", NOTHING: "nothing"}
 #: The columns of outcomes.
 COLUMN = {order: column for column, order in enumerate(ORDERS)}
 ASYNCHRONOUS, FIFO, CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(7)

@@ -54,7 +54,7 @@ def weakened(verdict: Verdict, uncertain: Uncertain, c: Computation | None, read
     if verdict.kept and verdict.order in uncertain.reasons:
         return Verdict(verdict.order, kept=False, unknown=uncertain.reasons[verdict.order])
     c = verdict.computation if verdict.computation is not None else c
-    if verdict.outcome != "broken" or not uncertain.unordered or c is None:
+    if verdict.outcome != "violated" or not uncertain.unordered or c is None:
         return verdict
     shown = _without_unordered(c, verdict.order, uncertain.unordered, reading)
     return Verdict(verdict.order, kept=False, unknown=ORDER_NOT_LOGGED) if shown is None else shown

@@ -160,16 +160,16 @@ class LiveRun:
         """Ends the run; yields the remaining verdicts and the data-quality records."""
         found = self._judged(self.torn)
         outcomes = {one.order: one.outcome for one in found.verdicts}
-        again = self._judged({None}).verdicts if "broken" in outcomes.values() else ()
-        certain = {"asynchronous", *(one.order for one in again if one.outcome == "broken")}
+        again = self._judged({None}).verdicts if "violated" in outcomes.values() else ()
+        certain = {"asynchronous", *(one.order for one in again if one.outcome == "violated")}
         self.not_final = tuple(
             order for order, outcome in outcomes.items() if outcome != "unknown" and order not in certain
         )
         for one in found.verdicts:
             reported = one.order in self.reported
-            if reported and one.outcome != "broken":
+            if reported and one.outcome != "violated":
                 yield record(WITHDRAWN, self.name, order=one.order, because=one.unknown)
-            if not reported or one.outcome != "broken":
+            if not reported or one.outcome != "violated":
                 yield from verdict_records(self.name, [one])
         yield from data_quality_records(self.name, found)
         yield record(JUDGED, None, rows=found.judged)

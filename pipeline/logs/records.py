@@ -49,7 +49,7 @@ Record = dict[str, Any]
 Witnesses = bool | Literal["first"]
 
 #: The decided outcomes, with the reason that a record gives.
-_VERDICTS = {KEPT: ("kept", None), BROKEN: ("broken", None), NOTHING: ("nothing", NO_MESSAGE)}
+_VERDICTS = {KEPT: ("kept", None), BROKEN: ("violated", None), NOTHING: ("nothing", NO_MESSAGE)}
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from crownless.impl.protocol_validation import machine_errors
 from crownless.impl.workloads import Program
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.runs.stepwise import StepwiseRun
-from crownless.model_check.search.explorer import live_properties_broken
+from crownless.model_check.search.explorer import live_properties_violated
 from crownless.model_check.system.properties import (
     CAN_COMPLETE,
     COMPLETES,
@@ -337,7 +337,7 @@ class _Replay(StepwiseRun):
     def _shows(self, known: Property) -> bool:
         moves = self.system.moves(self.state)
         if known == COMPLETES:
-            return not moves and known.name in live_properties_broken(
+            return not moves and known.name in live_properties_violated(
                 self.system, self.state, self.monitor_state, moves
             )
         if known == CAN_COMPLETE:
@@ -346,4 +346,4 @@ class _Replay(StepwiseRun):
             return any(step.delivered for step in self.steps)
         if known == HOLDS_BACK:
             return bool(self.system.refused(self.state))
-        return known.name in self.broken
+        return known.name in self.violated

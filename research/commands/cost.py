@@ -121,12 +121,12 @@ def cost(
             raise Stopped(part.reason)
         say(part.reason)
     found = points(rows)
-    broken = any(point.broken and not _is_no_promise(point) for point in found)
+    violated = any(point.violated and not _is_no_promise(point) for point in found)
     if as_json:
         print_json({"costs": [point.json() for point in found]})
     else:
         _print(found)
-    if broken:
+    if violated:
         return EXIT_VIOLATED
     return EXIT_HOLDS if part.reason is None else EXIT_UNKNOWN
 
@@ -162,7 +162,7 @@ def _print(found: list[Point]) -> None:
         )
     rows.print()
     for point in found:
-        if point.broken:
-            broken = f"{point.broken} of {some(point.repetitions, 'run')}"
+        if point.violated:
+            violated = f"{point.violated} of {some(point.repetitions, 'run')}"
             promise = listed(promised_orders(protocol_named(point["protocol"])))
-            print_line(f"{point['protocol']} violates {promise} order in {broken}")
+            print_line(f"{point['protocol']} violates {promise} order in {violated}")

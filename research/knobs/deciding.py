@@ -127,7 +127,7 @@ def _holds_over(of: Combination, channel: str, bound: tuple[int, int]) -> bool:
     for n, m in smaller:
         check = Check(of.protocol, n, m, channel=channel).resolve()
         promised = [each for each in check.properties if each.promised]
-        if explore(check.system(), promised, first=True).broken:  # without a run to show
+        if explore(check.system(), promised, first=True).violated:  # without a run to show
             return False
     return explored(of, [last], channel).holds
 

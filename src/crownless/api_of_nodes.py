@@ -115,10 +115,10 @@ def replay(
 ) -> Replay:
     """Takes an implementation through one schedule: a file that `crownless conform --save` wrote, or its content.
 
-    True if its run no longer violates the property that the schedule violates; `.broken` has all violated ones, `.run`
-    the run, `.differs` the first step with a different outcome than before. If the nodes do not follow the schedule to
-    its end, the verdict is unknown, `.undecided` says where they diverge, and the truth value raises `Undecided`.
-    `node`: as for `conform`.
+    True if its run no longer violates the property that the schedule violates; `.violated` has all violated ones,
+    `.run` the run, `.differs` the first step with a different outcome than before. If the nodes do not follow the
+    schedule to its end, the verdict is unknown, `.undecided` says where they diverge, and the truth value raises
+    `Undecided`. `node`: as for `conform`.
     """
     if isinstance(schedule, Mapping):
         given = read_schedule(as_json(dict(schedule)).encode(), "schedule")

@@ -238,7 +238,7 @@ def test_a_run_from_check_can_be_shown(crownless: Crownless, tmp_path: Path) -> 
     drawn = crownless("show", str(file))
     assert drawn.code == 0
     assert drawn.out.count("unordered violates fifo, causal:") == drawn.out.count("unordered violates") == 1
-    assert [one["breaks"] for one in crownless("show", str(file), "--json").json["runs"]] == [["fifo", "causal"]]
+    assert [one["violates"] for one in crownless("show", str(file), "--json").json["runs"]] == [["fifo", "causal"]]
     svg, html = tmp_path / "run.svg", tmp_path / "run.html"
     answer = crownless("show", str(file), "--svg", str(svg), "--html", str(html))
     assert (answer.code, answer.err) == (0, "")
@@ -282,7 +282,7 @@ def test_classify_names_the_pair_and_chain_of_the_alice_bob_carol_log(crownless:
     answer = crownless("classify", "kuper-alice-bob-carol.jsonl", "--json")
     assert answer.code == 1
     causal = answer.json["orders"]["causal"]
-    assert causal["verdict"] == "broken"
+    assert causal["verdict"] == "violated"
     witness = causal["witness"]
     assert (witness["first"], witness["second"], witness["receiver"]) == ("m1", "m3", "Carol")
     assert [(step["process"], step["event"], step["message"]) for step in witness["chain"]] == [

@@ -103,7 +103,7 @@ def test_first_ends_with_the_level_of_a_shortest_violation_in_every_engine(proto
 
 
 class DeafP3(Unordered):
-    """P3 delivers nothing, which two actions show; three show that FIFO order is broken."""
+    """P3 delivers nothing, which two actions show; three show that FIFO order is violated."""
 
     symmetric = False
 

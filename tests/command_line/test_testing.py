@@ -235,7 +235,7 @@ class NumbersPromisesMore(Numbers):
 @pytest.mark.thorough
 def test_nodes_are_held_to_the_order_that_is_named_alone() -> None:
     stateful(NumbersPromisesMore, order="fifo", delivers_all=False, walks=100).TestCase("runTest").runTest()
-    with pytest.raises(AssertionError, match="causal: broken"):
+    with pytest.raises(AssertionError, match="causal: violated"):
         stateful(NumbersPromisesMore, delivers_all=False, walks=100).TestCase("runTest").runTest()
 
 

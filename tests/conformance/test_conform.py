@@ -51,7 +51,7 @@ def test_a_relay_breaks_all_orders_by_shortest_runs() -> None:
     assert {name: len(found[name].run or ()) for name in JUDGED} == {**dict.fromkeys(JUDGED, 3), "synchronous": 2}
     assert cr.conform(Relay, 2, 2, orders=["fifo"]).verdict == "violated"
     assert cr.conform(Relay, 2, 2, orders=["fifo"], channel="fifo").verdict == "holds"
-    assert cr.conform(Relay, 2, 2, channel="duplicating").broken == ["delivers-once"]
+    assert cr.conform(Relay, 2, 2, channel="duplicating").violated == ["delivers-once"]
 
 
 def test_only_replies_from_inside_a_delivery_show_a_clock_that_is_set_after_it(crownless: Crownless) -> None:
@@ -197,7 +197,7 @@ class Rendezvous(Relay):
 
 def test_an_order_that_is_broken_by_runs_that_cannot_be_completed_is_said_to_be(crownless: Crownless) -> None:
     answer = crownless("conform", f"{__file__}:Rendezvous", "-n", "2", "-m", "2", "--quiet")
-    assert "synchronous  broken" in answer.out
+    assert "synchronous  violated" in answer.out
     assert "generates 4 complete computations (2 messages, all delivered), exactly those of synchronous" in answer.out
     assert "runs that cannot be completed, which are not counted, violate synchronous" in answer.out
 
@@ -371,7 +371,7 @@ def test_a_schedule_is_saved_drawn_and_replayed(crownless: Crownless, tmp_path: 
     drawn = crownless("show", file)
     assert (drawn.code, drawn.out.split(":\n", 1)[1] in again.out) == (0, True)
     saved = crownless("conform", f"{CAUSAL}:OnePass", "--replay", file, "--json").json
-    assert (saved["broken"], saved["differs"]) == (["delivers-all"], None)
+    assert (saved["violated"], saved["differs"]) == (["delivers-all"], None)
 
 
 class LosesTheRest(Relay):
@@ -399,7 +399,7 @@ def test_a_replayed_schedule_breaks_what_it_broke(name: str, breaks: str) -> Non
     again = cr.replay(f"{CAUSAL}:{name}", schedule.json())
     assert not again
     assert again.run == found[breaks].run
-    assert (again.differs, breaks in again.broken) == (None, True)
+    assert (again.differs, breaks in again.violated) == (None, True)
     assert cr.replay(f"{CAUSAL}:Matrix", schedule.json())
 
 
@@ -525,4 +525,4 @@ def test_a_program_is_taken_through_a_schedule(tmp_path: Path) -> None:
     schedule = cr.conform(Relay, 2, 2, orders=["fifo"], replies=0).schedule("fifo")
     assert schedule is not None
     again = cr.replay(program(tmp_path), schedule.json())
-    assert (bool(again), again.differs, "fifo" in again.broken) == (False, None, True)
+    assert (bool(again), again.differs, "fifo" in again.violated) == (False, None, True)

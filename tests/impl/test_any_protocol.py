@@ -70,12 +70,12 @@ DoesNotWait = variant(Buffer, may_post=lambda self, state: True)
 @pytest.mark.parametrize(
     ("kind", "channel", "complaint"),
     [
-        (DeliversWhatArrives, "unordered", "causal: broken"),
-        (DoesNotWait, "unordered", "causal: broken"),
-        (DoesNotWait, "lossy", "causal: broken"),
-        (PROTOCOLS["rst-column"], "unordered", "causal: broken"),
-        (PROTOCOLS["kearns"], "unordered", "causal: broken"),
-        (SendsWhilePassive, "unordered", "synchronous: broken"),
+        (DeliversWhatArrives, "unordered", "causal: violated"),
+        (DoesNotWait, "unordered", "causal: violated"),
+        (DoesNotWait, "lossy", "causal: violated"),
+        (PROTOCOLS["rst-column"], "unordered", "causal: violated"),
+        (PROTOCOLS["kearns"], "unordered", "causal: violated"),
+        (SendsWhilePassive, "unordered", "synchronous: violated"),
         (AsksForMore, "unordered", "never delivered"),
         (PROTOCOLS["rendezvous"], "unordered", "never delivered"),
     ],

@@ -46,7 +46,7 @@ def test_verdicts_are_those_of_the_messages(several: float, as_array: bool) -> N
         chance.shuffle(events)
         found = classified(events, c.processes if as_array else ())
         for order in ORDERS:
-            assert found[order].outcome == ("kept" if decide(c, order).kept else "broken"), (str(c), order)
+            assert found[order].outcome == ("kept" if decide(c, order).kept else "violated"), (str(c), order)
 
 
 #: x from P1 to P2, y from P2 to P3, and of each event what is known after it.

@@ -185,7 +185,7 @@ def test_an_order_broken_by_inferred_messages_is_broken_by_the_true_ones(loss: f
         for reading in READINGS:
             found = classify(subject, tuple(ORDERS), reading)
             assert set(found.kept) <= {"asynchronous"}
-            broken = [order for order, outcome in found.outcomes.items() if outcome == "broken"]
+            broken = [order for order, outcome in found.outcomes.items() if outcome == "violated"]
             assert not [order for order in broken if decide(c, order, reading).kept]
             violations += len(broken)
     assert violations > 20
@@ -291,7 +291,7 @@ def test_large_logs_have_the_same_verdicts_from_the_monitor(tmp_path: Path, monk
             large = classified(str(file))
         assert [one.outcomes for one in large] == [one.outcomes for one in small]
         assert [one.subject.notes for one in large] == [one.subject.notes for one in small]
-        broken += sum(outcome == "broken" for one in large for outcome in one.outcomes.values())
+        broken += sum(outcome == "violated" for one in large for outcome in one.outcomes.values())
     assert broken > 5
 
 

@@ -132,7 +132,7 @@ def agree(logs: Sequence[Log], reading: UnreceivedPolicy) -> set[str]:
                 judged(lines_of(log), reading)
         else:
             (found,) = judged(lines_of(log), reading)
-            expected = {order: "kept" if any(one[order] for one in kept) else "broken" for order in CHAIN}
+            expected = {order: "kept" if any(one[order] for one in kept) else "violated" for order in CHAIN}
             assert found.outcomes == expected, (log, reading)
             if expected["fifo"] == "kept":
                 forced = all(one["fifo"] for one in kept)
@@ -310,4 +310,4 @@ def test_the_example_is_the_one_on_the_page(crownless: Crownless) -> None:
     example = Path(__file__).parents[2] / "examples" / "no_names.jsonl"
     assert f'```json title="{example.name}"\n{example.read_text("utf-8")}```' in page("event_logs").read_text("utf-8")
     facts = crownless("classify", "--match", str(example), "--json").json
-    assert [one["verdict"] for one in facts["orders"].values()] == ["kept", "kept", *["broken"] * 5]
+    assert [one["verdict"] for one in facts["orders"].values()] == ["kept", "kept", *["violated"] * 5]

@@ -531,8 +531,8 @@ def test_deliveries_that_are_repeated_name_the_option(crownless: Crownless, tmp_
         ([("P1", "send", "last")], "unknown", "unknown"),
         (
             [("P1", "send", "w"), ("P1", "send", "v"), ("P2", "deliver", "v"), ("P2", "deliver", "w")],
-            "broken",
-            "broken",
+            "violated",
+            "violated",
         ),
     ],
 )

@@ -183,7 +183,7 @@ BadFromTheStart = variant(Unordered, invariants={"never-true": lambda machine, i
 
 def test_an_invariant_that_is_false_at_first_is_broken_by_the_empty_run() -> None:
     result = check_of(BadFromTheStart, processes=2, messages=1)
-    assert result.exploration.broken["never-true"] == 0
+    assert result.exploration.violated["never-true"] == 0
     assert says(result, "never-true") == []
 
 

@@ -282,8 +282,10 @@ class Forwards:
 def test_nodes_are_held_to_their_promises() -> None:
     result = cr.conform(Forwards, 2, 2, channel="lossy-fifo")
     assert (result.verdict, result["delivers-all"].verdict) == ("holds", "violated")
-    assert cr.conform(type("Mine", (Forwards,), {"promises": ("fifo",)}), 2, 2, channel="lossy-fifo").broken == ["fifo"]
-    assert cr.conform(type("Mine", (Forwards,), {"promises": "fifo"}), 2, 2).broken == ["fifo"]
+    assert cr.conform(type("Mine", (Forwards,), {"promises": ("fifo",)}), 2, 2, channel="lossy-fifo").violated == [
+        "fifo"
+    ]
+    assert cr.conform(type("Mine", (Forwards,), {"promises": "fifo"}), 2, 2).violated == ["fifo"]
     with pytest.raises(BadInput, match="did you mean 'fifo'"):
         cr.conform(type("Mine", (Forwards,), {"promises": "fifi"}), 2, 2)
     with pytest.raises(WrongMachine, match="did you mean 'fifo'"):
@@ -340,16 +342,16 @@ class Twice(Forwards):
 
 def test_a_second_delivery_hides_no_other_fault_if_it_may_happen() -> None:
     found = cr.conform_at_random(Twice, 2, 2, runs=50)
-    assert (found.broken, len(found["delivers-once"].run or ())) == (["fifo"], 2)
+    assert (found.violated, len(found["delivers-once"].run or ())) == (["fifo"], 2)
     kept = cr.conform_at_random(Twice, 2, 2, channel="fifo", runs=50)
     assert (kept.verdict, kept["delivers-once"].verdict) == ("holds", "violated")
-    assert "fifo: broken" in failure(Twice)
+    assert "fifo: violated" in failure(Twice)
     stateful(Twice, messages=2, processes=(2, 2), walks=50, channel="fifo").TestCase("runTest").runTest()
     assert "a second time" in failure(type("Mine", (Twice,), {"promises": ("delivers-once",)}), channel="fifo")
 
 
 def test_each_promised_order_is_judged_in_random_walks() -> None:
-    assert "fifo: broken" in failure(Reverses)
+    assert "fifo: violated" in failure(Reverses)
     assert failure(type("Mine", (Reverses,), {"promises": ("total", "delivers-once")}), order="fifo")
 
 

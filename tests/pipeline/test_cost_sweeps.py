@@ -132,7 +132,7 @@ def test_points_have_the_means_of_their_rows() -> None:
     (matrix,) = (point for point in found if point["protocol"] == "rst" and point["load"] == 0.1)
     values = [row["added"] for row in rows if row["protocol"] == "rst" and row["load"] == 0.1]
     assert matrix["added"] == estimate(values)
-    assert matrix.stuck == matrix.broken == 0
+    assert matrix.stuck == matrix.violated == 0
     json.dumps([point.json() for point in found])
 
 
@@ -287,7 +287,7 @@ def test_each_figure_of_the_page_is_one_of_the_table() -> None:
     figures = re.findall(r"[\d.]+ ± [\d.]*\d", (DOCS / "costs.md").read_text("utf-8"))
     assert len(figures) > 15
     assert set(figures) <= known
-    assert all(line["broken"] == "0" for line in committed_figures())
+    assert all(line["violated"] == "0" for line in committed_figures())
 
 
 def test_evidence_compares_the_same_messages() -> None:

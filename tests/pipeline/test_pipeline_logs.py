@@ -190,7 +190,7 @@ def test_one_large_run_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
     ("lines", "expected"),
     [
         ([SEND, DELIVER, "{"], {"kept", "unknown"}),
-        ([*log("P1: x>P2 y>P2", "P2: y x"), event("P9", 4, "odd")], {"kept", "broken"}),
+        ([*log("P1: x>P2 y>P2", "P2: y x"), event("P9", 4, "odd")], {"kept", "violated"}),
         ([event("P1", 0, "odd")], {"unknown"}),
         ([SEND, event("P1", 1, "internal", None, run="s")], "of several runs, such as 'r' and 's'"),
         ([SEND, DELIVER, event("P2", 1, "deliver")], "P2 delivers x twice"),
@@ -267,8 +267,8 @@ def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(crownless
         assert (code, err) == (1, "")
         facts = json.loads(printed)["summary"]
         assert facts["rows"] == {"read": 6, "judged": 6, "quarantined": 0}
-        assert facts["orders"]["fifo"]["runs"] == {"kept": 1, "broken": 0, "unknown": 0, "nothing": 0}
-        assert facts["orders"]["causal"]["first_broken"]["witness"]["kind"] == "overtaking"
+        assert facts["orders"]["fifo"]["runs"] == {"kept": 1, "violated": 0, "unknown": 0, "nothing": 0}
+        assert facts["orders"]["causal"]["first_violated"]["witness"]["kind"] == "overtaking"
     written(tmp_path / "log.jsonl", [SEND, "{"])
     assert crownless(path, "--order", "fifo")[0] == 3
 

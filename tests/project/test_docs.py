@@ -127,7 +127,7 @@ def test_a_computation_on_the_page_distinguishes_each_pair_of_orders() -> None:
     ("example", "shows"),
     [
         ("check_a_class.py", "ForgetsOthers violates causal:"),
-        ("classify_a_log.py", "causal: broken, billing receives reserved before order-1"),
+        ("classify_a_log.py", "causal: violated, billing receives reserved before order-1"),
     ],
 )
 def test_an_example_runs(example: str, shows: str) -> None:

@@ -62,7 +62,7 @@ def broken(kind: type[ProtocolMachine], n: int, messages: int) -> set[str]:
     check = Check(kind(n), workload=workload, channel="unordered", orders=("fifo", "causal")).resolve()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
-        return set(explore(check.system(), check.properties, Limits(states=50_000)).broken)
+        return set(explore(check.system(), check.properties, Limits(states=50_000)).violated)
 
 
 def test_the_fourth_receiver_shows_with_five_processes_and_not_before() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from browser import needs_chromium, one_browser, opened  # noqa: F401
 from command_line_runner import Crownless
-from explorer_pages import CAUSAL, broken_by, effect
+from explorer_pages import CAUSAL, effect, violated_by
 
 import crownless as cr
 from crownless.model_check.system.request import Check
@@ -35,8 +35,8 @@ def test_the_failures_of_nodes_are_on_the_page(crownless: Crownless, tmp_path: P
         "        print(1 / 0)\n"
     )
     space = crownless("explore", f"{file}", "-n", "2", "-m", "1", "--json").json["space"]
-    broken = [effect(space, number) for flat in space["moves"] for number in flat[2::3]]
-    assert sum("node-fails" in names for names in broken) == 2
+    violated = [effect(space, number) for flat in space["moves"] for number in flat[2::3]]
+    assert sum("node-fails" in names for names in violated) == 2
 
 
 def test_a_saved_run_a_computation_and_a_protocol_are_explored(crownless: Crownless, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_run_of_a_protocol_of_ones_own_is_explored_where_the_protocol_is_named
     assert (refused.code, refused.out) == (2, "")
     assert "crownless explore mine.py:Mine --replay FILE" in refused.err
     space = crownless("explore", "mine.py:Mine", "--replay", "runs.json", "--json").json["space"]
-    assert {"fifo", "causal"} <= broken_by(space, space["start"])
+    assert {"fifo", "causal"} <= violated_by(space, space["start"])
 
 
 def test_runs_of_implementations_are_explored_without_their_code(crownless: Crownless, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
     saved.write_text(found.out, "utf-8")
     for file in (saved, schedule):
         space = crownless("explore", str(file), "--json").json["space"]
-        assert "causal" in broken_by(space, space["start"])
+        assert "causal" in violated_by(space, space["start"])
     program = ["--", sys.executable, str(Path(CAUSAL).parent / "adapter.py"), "causal.py:OwnColumn"]
     spaces = [
         crownless("explore", "--replay", str(schedule), "--json", *nodes).json["space"] for nodes in ([node], program)

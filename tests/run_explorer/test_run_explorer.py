@@ -18,14 +18,14 @@ def test_a_run_is_played_to_a_violation_and_back_and_its_address_leads_there_aga
     with opened(file) as shown:
         choose(shown, "P1: send m1 to P2", "P1: send m2 to P2", "P2: deliver m2 from P1")
         assert "violates fifo" in shown.locator("#run li").nth(2).inner_text()
-        assert shown.locator("#orders .broken").all_inner_texts()[0] == "✗ fifo"
+        assert shown.locator("#orders .violated").all_inner_texts()[0] == "✗ fifo"
         assert shown.locator("#diagram .ring").count() == 1
         status = shown.get_by_role("status").inner_text()
         assert status.startswith("P2: deliver m2 from P1. This violates fifo, causal")
         assert "not fifo: P2 receives m2 and not m1, which was sent earlier" in status
         address = shown.url
         shown.keyboard.press("ArrowLeft")
-        assert shown.locator("#orders .broken").count() == 0
+        assert shown.locator("#orders .violated").count() == 0
         assert shown.locator("#run li").count() == 2
         shown.keyboard.press("ArrowRight")
         assert shown.locator("#run li").count() == 3

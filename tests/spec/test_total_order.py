@@ -62,7 +62,7 @@ def test_the_witness_is_a_smallest_cycle_of_messages() -> None:
     verdict = cr.classify(CYCLE, ["total"])["total"]
     assert isinstance(verdict.witness, Cycle)
     assert str(verdict) == (
-        "total: broken, no common order of the messages exists: these constraints form a cycle\n"
+        "total: violated, no common order of the messages exists: these constraints form a cycle\n"
         "  b → c: P1 delivers b before c\n  c → a: P2 delivers c before a\n  a → b: P3 delivers a before b"
     )
     assert cr.classify(CYCLE, ["causal"])["causal"]

@@ -20,7 +20,7 @@ EXIT_INTERNAL_ERROR, EXIT_CANNOT_WRITE = 70, 74
 #: The shells' codes for a program ended by Ctrl-C, and for one whose output pipe is closed.
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141
 
-_VIOLATED = frozenset({"violated", "broken", "refuted"})
+_VIOLATED = frozenset({"violated", "refuted"})
 _UNDECIDED = frozenset({"unknown", "nothing", "not proved"})
 
 #: If set in the environment, the whole traceback of an internal error is printed.

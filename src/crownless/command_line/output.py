@@ -31,7 +31,6 @@ STYLES = {
     "holds": "green",
     "kept": "green",
     "violated": "bold red",
-    "broken": "bold red",
     "unknown": "yellow",
     "nothing": "yellow",
 }

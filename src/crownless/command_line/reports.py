@@ -44,8 +44,8 @@ class Reports(NamedTuple):
                 say(f"{name} is not written: {why}")
             return
         if self.itf is not None:
-            subject, broken, run = shown[0]
-            trace = itf(run, f"{subject} violates {broken}")
+            subject, violated, run = shown[0]
+            trace = itf(run, f"{subject} violates {violated}")
             write_file("--itf", self.itf, as_json(trace, indent=1) + "\n")
         if self.svg is not None or self.html is not None:
             titles = dict.fromkeys(subject for subject, _, _ in shown)

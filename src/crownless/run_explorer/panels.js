@@ -39,8 +39,8 @@ function show(given = "") {
   at("forward").disabled = !undone.length;
   ["json", "itf", "shiviz", "test"].forEach((id) => { at(id).disabled = !choices.length; });
   if (focused) focusOn(focused);
-  const broken = now.breaks.map((k) => space.properties[k][0]);
-  const what = now.action ? `${say(space, now.action)}. ${broken.length ? `This violates ${broken.join(", ")}. ` : ""}` : "";
+  const violated = now.breaks.map((k) => space.properties[k][0]);
+  const what = now.action ? `${say(space, now.action)}. ${violated.length ? `This violates ${violated.join(", ")}. ` : ""}` : "";
   announce(given || `${what}${count(moves.length, "possible action")}.`);
   const why = violation ? `not ${violation.name}: ${violation.says}` : "";
   if (at("why").textContent !== why) at("why").textContent = why;
@@ -64,11 +64,11 @@ function lookAt(event) {
 }
 
 function showStrip(moments) {
-  const broken = new Map(brokenBy(space, moments).map(([name, , place]) => [name, place]));
+  const violated = new Map(violatedBy(space, moments).map(([name, , place]) => [name, place]));
   const begun = moments.some(({ action }) => action !== null && action.happened.length > 0);
   const items = space.properties.map(([name, meaning], k) => {
     const unknown = begun ? unknownHere(space, name, moments.at(-1)) : undefined;
-    return [space.orders.includes(name), stripItem(name, meaning, broken.get(name), k, begun, unknown)];
+    return [space.orders.includes(name), stripItem(name, meaning, violated.get(name), k, begun, unknown)];
   });
   for (const [id, orders] of [["orders", true], ["properties", false]]) {
     const list = items.filter(([order]) => order === orders).map(([, item]) => item);
@@ -85,10 +85,10 @@ function stripItem(name, meaning, place, k, begun, unknown) {
   const failure = space.failures.includes(name);
   const earned = begun && !unknown;
   const keeps = !begun ? "no event yet, nothing to judge" : unknown ? `unknown: ${unknown}` : failure ? "has not happened in this run" : "kept in this run so far";
-  const breaks = failure ? "happened" : "broken";
+  const breaks = failure ? "happened" : "violated";
   const how = kept ? keeps : place === -1 ? `${breaks} if the run ends here` : `${breaks} by action ${place + 1}`;
   item.appendChild(button(`${!kept ? "✗" : earned ? "✓" : begun ? "?" : "·"} ${name}${kept && earned && failure ? ": not so far" : ""}`, `property-${name}`, {
-    class: kept ? (earned ? "kept" : "open") : "broken", title: `${meaning}: ${how}. Click for a shortest run that violates it.`,
+    class: kept ? (earned ? "kept" : "open") : "violated", title: `${meaning}: ${how}. Click for a shortest run that violates it.`,
     "aria-label": `${name}: ${how}`,
   }, () => goToViolation(k)));
   if (!kept) item.appendChild(make("span", place === -1 ? " at this end" : ` by action ${place + 1}`, { class: "bad", "aria-hidden": "true" }));
@@ -105,7 +105,7 @@ function showMoves(now, moves) {
     const outcome = said.slice(0, choice + 1).filter((text) => text === said[choice]).length;
     const item = document.createElement("li");
     const pressed = item.appendChild(button(said[choice] + (outcomes > 1 ? ` (outcome ${outcome} of ${outcomes})` : ""), `move-${choice}`, {}, () => choose(choice)));
-    const breaks = one.breaks.filter((k) => !now.broken.has(k)).map((k) => space.properties[k][0]);
+    const breaks = one.breaks.filter((k) => !now.violated.has(k)).map((k) => space.properties[k][0]);
     if (breaks.length) item.appendChild(make("span", ` violates ${breaks.join(", ")}`, { class: "bad" }));
     pressed.disabled = one.next === BEYOND;
     if (pressed.disabled) item.appendChild(make("span", " (leads beyond this page)", { class: "quiet" }));
@@ -146,8 +146,8 @@ function showRun(moments) {
       undone = [];
       return go(choices.slice(0, place + 1));
     }));
-    const broken = breaks.map((k) => space.properties[k][0]);
-    if (broken.length) item.appendChild(make("span", ` violates ${broken.join(", ")}`, { class: "bad" }));
+    const violated = breaks.map((k) => space.properties[k][0]);
+    if (violated.length) item.appendChild(make("span", ` violates ${violated.join(", ")}`, { class: "bad" }));
     [["earlier", -1, "↑"], ["later", 1, "↓"]].forEach(([name, by, sign]) => {
       const to = place + by;
       const pressed = item.appendChild(button(sign, `${name}-${place}`, { class: "small", "aria-label": `${name}: ${say(space, action)}`, title: name }, async () => {

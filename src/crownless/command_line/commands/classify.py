@@ -45,7 +45,7 @@ def classify(**given: Any) -> int:
       crownless classify --match log.jsonl   a log that does not name its messages
       crownless classify --complete log.jsonl   was each message delivered, and once?
 
-    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken, or --complete
+    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is violated, or --complete
     finds a violation, 2 bad usage or input, 3 unknown, such as for a log with holes. Event logs, --engine spark for
     large ones, and the options for both (--one-run, --clocks, --live, ...): docs/event_logs.md.
     """
@@ -137,7 +137,7 @@ def _shown(parts: list[ClassifiedRuns], chosen: tuple[str, ...], *, as_json: boo
     if as_json or sum(map(len, parts)) <= SHOWN_UP_TO:
         yield from (part.classification(number) for part in parts for number in range(len(part)))
         return
-    firsts = [report.first_broken(parts, order) for order in chosen]
+    firsts = [report.first_violated(parts, order) for order in chosen]
     firsts += report.first_violations(parts).values()
     for part, number in dict.fromkeys(first for first in firsts if first is not None):
         yield parts[part].classification(number)

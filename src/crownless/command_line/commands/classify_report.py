@@ -173,7 +173,7 @@ def _conclusion(classification: oracle.Classification) -> str:
     only_nothing = {*outcomes.values()} == {"nothing"}
     kept = f"keeps {those('kept') or none}" + f" (strongest: {strongest})" * bool(strongest)
     parts = [] if only_nothing else [kept]
-    parts += [f"violates {those('broken')}"] * bool(those("broken"))
+    parts += [f"violates {those('violated')}"] * bool(those("violated"))
     parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
     parts += [f"nothing to judge: {NO_MESSAGE if only_nothing else nothing}"] * bool(nothing)
     delivery = classification.subject.delivery
@@ -234,9 +234,9 @@ def print_skipped(skipped: Mapping[str, Quarantine]) -> None:
             print_line(f"  some are delivered twice: {DeliveredTwice.hint}")
 
 
-def first_broken(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, int] | None:
+def first_violated(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, int] | None:
     """The first run that violates the order: its part, and its number there."""
-    firsts = ((number, part.first_broken(order)) for number, part in enumerate(parts))
+    firsts = ((number, part.first_violated(order)) for number, part in enumerate(parts))
     return next(((number, first) for number, first in firsts if first is not None), None)
 
 
@@ -244,11 +244,11 @@ def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> Non
     """Prints the number of runs that keep each order, and the first that violates it."""
     print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
     counts = {order: sum((Counter(part.counts(order)) for part in parts), Counter[str]()) for order in chosen}
-    each = ((order, _where(parts, first_broken(parts, order)), counts[order]) for order in chosen)
+    each = ((order, _where(parts, first_violated(parts, order)), counts[order]) for order in chosen)
     print_counts("order", "first that violates it", outcomes_in(counts.values()), each)
 
 
-def outcomes_in(counts: Iterable[Mapping[str, int]], good: str = "kept", bad: str = "broken") -> tuple[str, ...]:
+def outcomes_in(counts: Iterable[Mapping[str, int]], good: str = "kept", bad: str = "violated") -> tuple[str, ...]:
     """The outcomes to count: `nothing` only if it occurs."""
     return (good, bad, "unknown", *["nothing"] * any(one.get("nothing", 0) for one in counts))
 
@@ -275,7 +275,7 @@ def _where(parts: Sequence[ClassifiedRuns], first: tuple[int, int] | None) -> st
 
 
 def part_that_breaks(verdict: Verdict, reading: UnreceivedPolicy) -> Computation | None:
-    """Only the messages that show that the order is broken; None if the witness lacks some of them."""
+    """Only the messages that show that the order is violated; None if the witness lacks some of them."""
     c, witness = verdict.computation, verdict.witness
     messages = None if c is None or witness is None else messages_of(witness, c)
     if c is None or messages is None:
@@ -318,7 +318,7 @@ def _print_context(context: "Context") -> None:
         if event.skipped:
             rows.add_row("", "…", "", "", f"{some(event.skipped, 'event')} of these processes")
         cells = (f"{event.number:,}", event.process, f"{event.index:,}", event.text)
-        style = STYLES["broken"] if event.shows_violation else ""
+        style = STYLES["violated"] if event.shows_violation else ""
         mark = MARK if event.shows_violation else ""
         rows.add_row(*(Text(cell, style=style) for cell in (mark, *cells)))
     rows.print()

@@ -111,7 +111,7 @@ def _facts(dataset: str, judged: LogResult, query: Query, notes: Sequence[str]) 
     counts = {
         (row["order"], row["verdict"]): row["count"] for row in verdicts.groupBy("order", "verdict").count().collect()
     }
-    broken = verdicts.where("verdict = 'broken'").groupBy("order")
+    broken = verdicts.where("verdict = 'violated'").groupBy("order")
     least = broken.agg(f.min("run").alias("run"), f.min_by("witness", "run").alias("witness"))
     first = {row["order"]: row for row in least.collect()}
     by_order: dict[str, Any] = {}
@@ -119,7 +119,7 @@ def _facts(dataset: str, judged: LogResult, query: Query, notes: Sequence[str]) 
         found = first.get(order)
         by_order[order] = {
             "runs": {outcome: counts.get((order, outcome), 0) for outcome in OUTCOMES.values()},
-            "first_broken": None if found is None else {"run": found["run"], "witness": json.loads(found["witness"])},
+            "first_violated": None if found is None else {"run": found["run"], "witness": json.loads(found["witness"])},
         }
     return {
         "file": dataset,
@@ -142,7 +142,7 @@ def _print(facts: dict[str, Any], out: str | None) -> None:
     rows = facts["rows"]
     print_line(f"{facts['file']}: {some(rows['read'], 'row')}, {rows['judged']:,} judged, {rows['quarantined']:,} not")
     orders = facts["orders"].items()
-    firsts = {order: each["first_broken"] for order, each in orders}
+    firsts = {order: each["first_violated"] for order, each in orders}
     named = {order: "" if first is None else f"run {printable_name(first['run'])}" for order, first in firsts.items()}
     each = ((order, named[order], of["runs"]) for order, of in orders)
     print_counts("order", "first that violates it", outcomes_in(of["runs"] for _, of in orders), each)

@@ -52,7 +52,7 @@ def realize(
         print_json(answer.json())
     else:
         _print(answer, drawings=not quiet)
-    if answer.broken_by is not None or answer.generates_nothing:
+    if answer.violated_by is not None or answer.generates_nothing:
         return EXIT_VIOLATED
     return EXIT_UNKNOWN if answer.stopped else EXIT_HOLDS
 
@@ -95,7 +95,7 @@ def _draw(answer: Realization) -> None:
     missing = None if name is None else answer.orders[name].missing
     if missing is not None:
         _draw_one(f"missing: a smallest {name} computation that {answer.check.protocol} never generates", missing)
-    extra = answer.broken_by or answer.orders[promises].extra
+    extra = answer.violated_by or answer.orders[promises].extra
     if extra is not None:
         why = because(extra, promises)
         _draw_one(f"extra: a smallest computation that is generated and is not {promises}: {why}", extra)

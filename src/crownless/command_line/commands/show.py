@@ -103,15 +103,15 @@ def show(
             (check, [(name, _with_variables(check, one, run, variables, protocol)) for name, one in found])
             for check, found in violations
         ]
-    broken = [(check, one, names) for check, found in violations for one, names in shown_once(found)]
+    violated = [(check, one, names) for check, found in violations for one, names in shown_once(found)]
     if as_json:
-        print_json({"runs": [_run_json(one, names) for _, one, names in broken]})
+        print_json({"runs": [_run_json(one, names) for _, one, names in violated]})
     if to_files:
-        drawn = [one.diagram(_title_of_run(check, names), highlight or names[0]) for check, one, names in broken]
+        drawn = [one.diagram(_title_of_run(check, names), highlight or names[0]) for check, one, names in violated]
         write_diagrams(svg, html, drawn, printable_name(run))
     if to_files or as_json:
         return
-    for check, one, names in broken:
+    for check, one, names in violated:
         print_line(f"{_title_of_run(check, names)}:")
         print_drawing(one.draw(unicode=unicode))
         for line, after in zip_longest(one.say().splitlines(), variables_after(one) if variables else (), fillvalue=()):
@@ -121,9 +121,9 @@ def show(
     _see(run)
 
 
-def _run_json(run: Run, breaks: list[str]) -> dict[str, Any]:
+def _run_json(run: Run, violates: list[str]) -> dict[str, Any]:
     """A run, and of one that never ends also the loop."""
-    return {"processes": list(run.processes), "breaks": breaks, "run": run.json(), **run.loop_json()}
+    return {"processes": list(run.processes), "violates": violates, "run": run.json(), **run.loop_json()}
 
 
 def _with_variables(check: SavedCheck, one: Run, file: str, required: bool, protocol: str | None) -> Run:
