@@ -112,7 +112,7 @@ def _loaded(path: Path, called: str) -> ModuleType:
         name = f"crownless_own_{abs(hash(path))}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise BadInput(f"{called}: no Python file", hint="its name must end in .py")
+        raise BadInput(f"{called}: not a Python file", hint="its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     if str(path.parent) not in sys.path:

@@ -218,7 +218,7 @@ def refuse_total_of_unicasts(orders: Iterable[str], *, unicasts: bool) -> None:
     """Raises `BadInput` if total order is requested of messages that have one receiver each: all keep it."""
     if unicasts and TOTAL.name in orders:
         hint = 'such as sends = "broadcast-to-all", or request another order'
-        raise BadInput("total order is decided of messages with several receivers", hint=hint)
+        raise BadInput("total order is decided only for messages with several receivers", hint=hint)
 
 
 def decide(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Verdict:

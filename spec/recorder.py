@@ -109,5 +109,5 @@ class Recorder:
 
 def _name(of: str, given: object) -> str:
     if not isinstance(given, str):
-        raise BadInput(f"a {of} is called {printable_name(repr(given))}, which is not a string", hint="give str(…)")
+        raise BadInput(f"the {of} name {printable_name(repr(given))} is not a string", hint="give str(…)")
     return given

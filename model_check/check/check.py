@@ -86,7 +86,7 @@ def run_check(
     if chosen.name == "native" and not named and limits is not None and (limits.memory or NATIVE_NEEDS) < NATIVE_NEEDS:
         chosen = Engine("plain", because=f"the native engine needs {NATIVE_NEEDS >> 20} MiB")
     if chosen.name == "spark" and elsewhere is None:
-        raise BadInput("the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`")
+        raise BadInput("the engine spark needs a place to run", hint="give `elsewhere`, such as `OnSpark()`")
     search = Search(resolved, limits or Limits(), progress, elsewhere, report, first=first)
     if on_violation is not None:
         search.report_early(on_violation)

@@ -186,7 +186,7 @@ def locked(directory: Path, where: str) -> Iterator[None]:
     except BlockingIOError:
         os.close(descriptor)
         hint = "wait until that search has ended, or name another directory"
-        raise BadInput(f"{where}: another search saves itself there", hint=hint) from None
+        raise BadInput(f"{where}: another search is saving there", hint=hint) from None
     except OSError:
         pass  # a file system that locks no directories
     try:
@@ -260,7 +260,7 @@ def _check_contents(directory: Path, where: str) -> None:
     """A directory for a new search may have the files of one that was killed early, and no others."""
     if (directory / CHECKPOINT).exists():
         go_on = f"go on with it by --resume {shlex.quote(str(directory))}, or name another directory"
-        raise BadInput(f"{where}: holds a checkpoint already", hint=go_on)
+        raise BadInput(f"{where}: already holds a checkpoint", hint=go_on)
     others = sorted(path.name for path in directory.iterdir() if not OURS.fullmatch(path.name))
     if others:
         raise BadInput(f"{where}: holds other files, such as {others[0]}", hint=NEW_DIRECTORY_HINT)

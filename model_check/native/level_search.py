@@ -298,7 +298,7 @@ class LevelSearch:
         with undamaged(where):
             log = arrays["log"]
         if not self._refill_tables(saved, log):
-            raise BadInput(f"{where}: the protocol's code is not what it was then", hint=START_OVER_HINT)
+            raise BadInput(f"{where}: the protocol's code has changed since", hint=START_OVER_HINT)
         self._keep_all(saved.keep)
         self.result, self.level = saved.result, saved.level
         self.seconds_before = self.result.seconds

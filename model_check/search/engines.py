@@ -78,7 +78,7 @@ class Engine:
             self.name, f"native engine, {some(self.workers, 'worker')}"
         )
         said += f" ({self.because})" if self.because else ""
-        said += "; counts are of what is left after symmetry reduction" if self.reductions else ", no reductions"
+        said += "; counts are after symmetry reduction" if self.reductions else ", no reductions"
         if self.asymmetry is None:
             return said
         return f"{said}; declared symmetric, but {self.asymmetry}, so symmetry is not used"

@@ -107,7 +107,7 @@ class Check:
             elif machine.n != n:
                 raise BadInput(f"{protocol}: a machine for {machine.n} processes, not for {n}", hint="give its class")
             elif self.parameters:
-                raise BadInput(f"{protocol}: a machine has its parameters already", hint="give its class")
+                raise BadInput(f"{protocol}: a machine already has its parameters", hint="give its class")
             orders = tuple(dict.fromkeys(self.orders)) or default_orders(kind)
             if isinstance(workload, Free):
                 unicasts = workload.sends == "unicast"
@@ -125,7 +125,7 @@ class Check:
         if self.crash is not None and self.crash not in workload.processes:
             raise unknown_name("process to crash", self.crash, workload.processes)
         if self.crash is not None and n < 2:
-            raise BadInput("a system of one process has no survivors", hint="use two processes or more")
+            raise BadInput("with one process, no process survives a crash", hint="use two processes or more")
         channel = kind.needs_channel if self.channel is None else self.channel
         clocks = tuple(clock_named(name) for name in dict.fromkeys(self.clocks))
         program, crash = not workload.takes_anything, self.crash is not None
@@ -381,5 +381,5 @@ def load_program(name: str) -> Script:
     path = library.located(name)
     if path is None and "/" not in name and "." not in name:
         hint = unknown_name("program", name, (*library.names(), *library.exercises())).hint
-        raise BadInput(f"no file and no bundled program is called '{printable_name(name)}'", hint=hint)
+        raise BadInput(f"there is no file or bundled program '{printable_name(name)}'", hint=hint)
     return replace(notation.load(path or Path(name)), name=name)

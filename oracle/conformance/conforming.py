@@ -136,7 +136,7 @@ def _possible(implementation: Implementation, request: Request) -> Request:
     channel_named(request.channel)
     if not implementation.takes_steps and (request.ticks or request.restarts):
         said = "--ticks and --restarts: Maelstrom has no message for that"
-        raise BadInput(said, hint="leave them out, or write an adapter that speaks lines")
+        raise BadInput(said, hint="leave them out, or write an adapter with a line-based interface")
     return request if implementation.takes_replies else replace(request, replies=0)
 
 

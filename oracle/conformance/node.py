@@ -108,7 +108,7 @@ FAILURES = {
     "hangs": "every node answers in time",
     "floods": "no node answers an input with more than the limits allow, and no packets follow each other without end",
     "speaks-unasked": "no node says anything between its answer and the next input",
-    "not-understood": "all that a node says is in the form that was agreed",
+    "not-understood": "every line the node prints follows the line protocol",
     "invents": "nodes deliver messages of applications alone, to their receivers, and transmit to processes there are",
     "not-deterministic": "the same inputs always give the same outputs",
 }

@@ -23,7 +23,7 @@ from crownless.spec.computation import process_names
 
 from .conformance_request import Request
 
-HINT = "give what 'crownless conform --save' wrote"
+HINT = "give the output of 'crownless conform --save'"
 
 
 class Schedule(msgspec.Struct):
@@ -79,7 +79,7 @@ class _Answer(msgspec.Struct):
 
 def read_conformance(content: bytes, file: str) -> SavedCheck:
     """The violations that `conform --json` printed; raises `BadInput` if the content is something else."""
-    saved = decode_json(content, _Answer, file=file, hint="give what 'conform --json' printed")
+    saved = decode_json(content, _Answer, file=file, hint="give the output of 'conform --json'")
     if not 1 <= saved.processes <= MAX_PROCESSES:
         raise BadInput(f"it has {saved.processes} processes", hint=HINT, file=file)
     found = [*saved.failures, *saved.delivery, *saved.orders.values()]

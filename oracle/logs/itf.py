@@ -64,7 +64,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
             index[process] += 1
     if not rows:
         hint = f"have a variable '{EVENT}' with process, kind, message and peer, or say by --column where they are"
-        raise BadInput(f"no state of {len(trace.states):,} says which event led to it", hint=hint)
+        raise BadInput(f"none of {len(trace.states):,} states records the event that led to it", hint=hint)
     if options.complete and trace.loop is not None:
         raise BadInput(f"--complete: {LASSO}", hint="leave --complete out, or give a trace that ends")
     log = ConvertedLog()
@@ -108,7 +108,7 @@ def _event(state: Mapping[str, Any], options: LogOptions) -> _Event | None:
     if several is None:
         return process, kind, message, () if peer is None or _is_unit(peer) else (_name(peer, "peer"),)
     if kind == "deliver":
-        raise BadInput("the 'peer' of a deliver is no process", hint="name the sender, or leave it out")
+        raise BadInput("the 'peer' of a deliver is not a process", hint="name the sender, or leave it out")
     return process, kind, message, tuple(_name(one, "peer") for one in several)
 
 
@@ -139,10 +139,10 @@ def _name(value: Any, what: str) -> str:
     try:
         text = "" if value is None or _is_unit(value) else _text(value)
     except RecursionError:
-        raise BadInput("a value is nested too deeply for a name", hint="name messages by texts or numbers") from None
+        raise BadInput("a value is nested too deeply for a name", hint="name messages by strings or numbers") from None
     if not text or not text.isprintable():
         problem = f"the '{what}' of an event is {'no name that can be printed' if text else 'missing'}"
-        raise BadInput(problem, hint="give a text or a number, or say by --column where it is")
+        raise BadInput(problem, hint="give a string or a number, or name its place with --column")
     return text
 
 

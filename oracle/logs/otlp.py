@@ -139,7 +139,7 @@ def _span(number: int, resource: _Attributes, given: _Given, known: Spans) -> Sp
         hint = "set OTEL_SERVICE_NAME, or give the resource the attribute 'service.name'"
         raise BadInput("its resource has no 'service.name'", hint=hint)
     if span.id in known:
-        raise BadInput("it comes twice", hint="give each span once")
+        raise BadInput("it occurs twice", hint="give each span once")
     digits = str(given.start_time_unix_nano)
     start = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else 0
     if not start:
@@ -164,7 +164,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     counted = ", ".join(f"{count:,} {kind}" for kind, count in others.items())
     if others.total() == len(spans):
         seen = f": {counted}" if others else ""
-        raise BadInput(f"no span is of a producer or a consumer{seen}", hint="only these say who sent what to whom")
+        raise BadInput(f"no span has kind producer or consumer{seen}", hint="only these show who sent what to whom")
     log = ConvertedLog()
     _convert(log, spans, options.complete)
     log.note("", "events of a process are ordered by the start times of its spans, as one clock has them")

@@ -68,7 +68,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     pattern = None if options.pattern is None else _compiled(options.pattern, "--pattern", ("send", "deliver"))
     if options.complete and pattern is None:
         problem = "--complete: messages inferred from clocks do not show what is delivered"
-        raise BadInput(problem, hint="name the messages by --pattern")
+        raise BadInput(problem, hint="describe how messages are named with --pattern")
     line_ends = [found.start() for found in re.finditer("\n", text)]
 
     def line_at(position: int) -> int:
@@ -124,7 +124,7 @@ def _compiled(text: str, what: str, required: Iterable[str] = (), line: int | No
             found = re.compile(re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", text), re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
         hint = r"such as (?<host>\S*), in the syntax that JavaScript and Python share"
-        raise BadInput(f"{what} is no regular expression: {error}", hint=hint, line=line) from None
+        raise BadInput(f"{what} is not a regular expression: {error}", hint=hint, line=line) from None
     for name in required:
         if name not in found.groupindex:
             raise BadInput(f"{what} has no group '{name}'", hint=f"name a group so: (?<{name}>…)", line=line)

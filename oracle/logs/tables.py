@@ -264,7 +264,7 @@ def blocks(
     if form not in ("jsonl", "csv", None) and (form not in ("parquet", "arrow") or path is None or compression):
         files = form in ("parquet", "arrow")
         hint = "leave --one-run out" + ", or give it as a file that is not compressed as a whole" * files
-        raise BadInput(f"{form} is not read block by block here", hint=hint, file=name)
+        raise BadInput(f"{form} cannot be read in blocks here", hint=hint, file=name)
     try:
         opened = sys.stdin.buffer if path is None else path.open("rb")
     except OSError as error:
@@ -278,7 +278,7 @@ def blocks(
         elif form in ("csv", "parquet", "arrow") and not head:
             found = (block for block in _tables(file, form, name, options) if block[1].num_rows)
         else:
-            problem = f"{form} is not read block by block here" if form else "this is no event log"
+            problem = f"{form} cannot be read in blocks here" if form else "this is no event log"
             raise BadInput(problem, hint="give it as a file; if it is CSV: --format csv", file=name)
         if options.order_by is None:
             yield from found

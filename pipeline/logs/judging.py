@@ -223,7 +223,7 @@ def judge_one_run(
         count, least, most = rows.agg(f.count("*"), f.min(names), f.max(names)).collect()[0]
         if least != most:
             several = f"the events are of several runs, such as {least!r} and {most!r}"
-            raise BadInput(several, hint="give the events of one, or have all judged run by run")
+            raise BadInput(several, hint="give the events of one run, or classify all runs separately")
         run = least or ""
         records = [
             quarantined(run if row["run"] == run else None, row["text"], _reason(row["text"]))

@@ -172,7 +172,7 @@ def judge(
 
 def _resolved(check: Check) -> ResolvedCheck:
     if check.program is None:
-        raise BadInput("only a program can be put to z3: the free workload has none", hint="name one with --program")
+        raise BadInput("z3 checks only programs, not the free workload", hint="name one with --program")
     if check.crash is not None or check.clocks:
         raise BadInput(
             "crashes and clocks are supported by the explorer only", hint="leave out --crash and --clock, or use check"
@@ -192,7 +192,7 @@ def _resolved(check: Check) -> ResolvedCheck:
         )
     for order in resolved.orders:
         if order not in ORDERS:
-            raise BadInput(f"{order} order cannot be put to z3", hint=f"ask for {', '.join(ORDERS)}, or use check")
+            raise BadInput(f"z3 cannot check {order} order here", hint=f"choose {', '.join(ORDERS)}, or use check")
     return resolved
 
 

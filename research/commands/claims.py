@@ -1,4 +1,4 @@
-"""`crownless claims`: every claim of the five texts, with its verdict, scope and evidence, recomputed."""
+"""`crownless claims`: every claim of the five papers, with its verdict, scope and evidence, recomputed."""
 
 import click
 
@@ -23,23 +23,23 @@ _TEXTS = "".join(f"  {prefix:4} {text}\n" for prefix, text in TEXTS.items())
 @click.command(
     cls=Command,
     everyday="quick drawn html max_seconds as_json",
-    epilog=f"\b\nThe texts (crownless list sources):\n{_TEXTS}",
+    epilog=f"\b\nThe papers (crownless list sources):\n{_TEXTS}",
 )
 @click.argument("claims", nargs=-1, metavar="[ID | WORDS]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
-@click.option("--draw", "drawn", is_flag=True, help="Print several claims in full too, with their drawings.")
-@click.option("--html", type=OutputFile(), help="Also write all of it on an HTML page, FILE, with drawings.")
+@click.option("--draw", "drawn", is_flag=True, help="Print claims in full, with drawings, even if there are several.")
+@click.option("--html", type=OutputFile(), help="Also write everything, with drawings, to FILE as one HTML page.")
 @with_limits
 @with_output
 def claims(
     claims: tuple[str, ...], quick: bool, drawn: bool, html: str | None, limits: Limits, as_json: bool, quiet: bool
 ) -> int:
-    """Recompute the verdict of every claim of the five texts, of the claims named, of one text, or of those with WORDS.
+    """Recompute the verdict of every claim in the five papers, or of those named, in one paper, or containing WORDS.
 
     \b
     Examples:
       crownless list claims               all claims with their sentences, at once
-      crownless list claims "§4.1"        those of a section, or with the words in quotes
+      crownless list claims "§4.1"        those of a section, or with the quoted words
       crownless claims --quick            all claims recomputed, at smaller bounds
       crownless claims MG14               one claim, with its counterexample
 
@@ -63,7 +63,7 @@ def claims(
         write_file("--html", html, claims_in_html(findings))
     if part.reason is not None:
         left_out = [entry.id for entry in entries[len(findings) :]]
-        say(f"{part.reason}; not looked into: {', '.join(left_out)}")
+        say(f"{part.reason}; not checked: {', '.join(left_out)}")
     if not all(finding.as_recorded for finding in findings):
         return EXIT_VIOLATED
     return EXIT_HOLDS if part.reason is None else EXIT_UNKNOWN
@@ -92,7 +92,7 @@ def _print(findings: list[Finding], drawn: bool) -> None:
         if recorded != found:
             print_line(f"{finding.entry.id}: the ledger has {recorded}, the evidence says {found}")
         for name in finding.unlike_bundled:
-            print_line(f"{finding.entry.id}: {name}, as it is bundled, is not what was found")
+            print_line(f"{finding.entry.id}: {name}, as it is bundled, differs from what was found")
 
 
 def _print_one(finding: Finding) -> None:

@@ -13,7 +13,7 @@ from crownless.runtime.errors import BadInput
 def discoveries(protocols: tuple[str, ...], effort: int | None) -> Requests:
     """The requests to discover invariants of each protocol."""
     if not protocols:
-        raise BadInput("--discover takes a while", hint="name a PROTOCOL, such as rst")
+        raise BadInput("--discover needs a protocol, since it is slow", hint="name a PROTOCOL, such as rst")
     answers = {name: partial(discover, name, effort or EFFORT) for name in protocols}
     return Requests("discoveries", answers, _print_discovered)
 

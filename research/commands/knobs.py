@@ -40,15 +40,17 @@ PRICED = (
 
 @click.command(cls=Command, everyday="processes messages workers show svg page out max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
-@click.option("-n", "--processes", type=click.IntRange(2), help="How many processes, at most.  [default: its own]")
-@click.option("-m", "--messages", type=click.IntRange(1), help="How many messages, at most.  [default: its own]")
+@click.option("-n", "--processes", type=click.IntRange(2), help="Maximum number of processes.  [default: its own]")
+@click.option("-m", "--messages", type=click.IntRange(1), help="Maximum number of messages.  [default: its own]")
 @click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]")
-@click.option("--show", metavar="NAME", help="One combination, by its name, such as 'guard: nothing'.")
-@click.option("--svg", type=OutputFile(), help="Draw the map.")
-@click.option("--page", type=OutputFile(), help="Write the report as a page, in Markdown.")
-@click.option("--out", type=OutputFolder(), help="A folder of Parquet, to save decisions and resume.")
+@click.option("--show", metavar="NAME", help="Decide only this combination, e.g. 'guard: nothing'.")
+@click.option("--svg", type=OutputFile(), help="Draw the map to FILE as SVG.")
+@click.option("--page", type=OutputFile(), help="Write the report to FILE as Markdown.")
+@click.option(
+    "--out", type=OutputFolder(), metavar="FOLDER", help="Save decisions in this folder, as Parquet, or resume."
+)
 @click.option("--engine", default="plain", show_default=True, help="plain (processes on this machine) or spark.")
-@click.option("--workers", type=click.IntRange(1), help="How many processes.  [default: one per processor]")
+@click.option("--workers", type=click.IntRange(1), help="Number of processes.  [default: one per processor]")
 @click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
 @with_limits
 @with_output
@@ -68,21 +70,21 @@ def knobs(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Map the design space of PROTOCOL: every combination of its choices is refuted by a shortest run, or explored up
-    to the bound, proved for every n where that succeeds, compared with the others, and priced.
+    """Map the design space of PROTOCOL: every combination of its choices is either violated by a shortest run or
+    explored up to the bound, proved for every n where that succeeds, compared with the others, and priced.
 
     \b
     Examples:
       crownless knobs rst-queue --svg map.svg  or rst, ses, buffer, murty-garg: minutes
       crownless knobs mine.py:Mine             your own class, with an attribute `knobs`
 
-    Exit codes: 0 all combinations are decided, and the first, as published, is right; 1 it is wrong; 2 bad usage; 3
-    some are not decided.
+    Exit codes: 0 all combinations are decided, and the first, as published, holds; 1 it is violated; 2 bad usage;
+    3 some are not decided.
     """
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if master is not None and engine != "spark":
-        raise BadInput("--master without Spark", hint="add --engine spark")
+        raise BadInput("--master requires --engine spark", hint="add --engine spark")
     kind = class_with_knobs(protocol)
     knobs_of(kind)
     if show is not None:
@@ -115,8 +117,8 @@ def knobs(
                 found=maps,
             )
     if part.reason is not None:
-        kept = f"kept in {out}; the same command goes on from there"
-        say(f"{how_far} {'decided, none kept; with --out FOLDER they are' if out is None else kept}")
+        kept = f"saved in {out}; the same command resumes there"
+        say(f"{how_far} {'decided, none saved; --out FOLDER saves them' if out is None else kept}")
         if not maps:
             raise Stopped(part.reason)
         say(part.reason)

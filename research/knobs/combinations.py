@@ -137,7 +137,7 @@ def class_with_knobs(name: str) -> type[ProtocolMachine]:
         return kind
     if name.endswith("]"):
         hint = "crownless check and the other commands take it; knobs --show decides it"
-        raise BadInput(f"{printable_name(name)} is one combination, which has no map", hint=hint)
+        raise BadInput(f"{printable_name(name)} is a single combination and has no map", hint=hint)
     return protocol_named(name)
 
 

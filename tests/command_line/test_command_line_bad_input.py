@@ -93,15 +93,15 @@ check rst --program ses-fig2
 check rst --clock lamport
     unknown clock 'lamport'; did you mean 'lamport-times'? known: lamport-times, vector-times
 check rst --set k
-    --set k: not a KEY=VALUE with whole numbers; such as --set k=4, or k=4,4,5 for each process
+    --set k: not a KEY=VALUE with whole numbers; such as --set k=4, or k=4,4,5 for one value per process
 check extra-messages --set k=3 --set k=4
     --set k=4: k is set twice; give it once
 check rst --order asynchronous
-    --order asynchronous: its violations fail delivers-once, which is always checked; name another order
+    --order asynchronous: its violations also violate delivers-once, which is always checked; name another order
 check murty-garg --self-sends
     murty-garg excludes messages to oneself; {SELF_SENDS}
 check rst --program mf-program-1 -n 4
-    a program brings its own processes and messages; leave out -n, -m, --sends and --self-sends
+    a program has its own processes and messages; leave out -n, -m, --sends and --self-sends
 count -n 0 -m 3
     -n 0: cannot be enumerated; give 1 to 8
 count -n 3 -m 1000000000
@@ -195,7 +195,7 @@ cr.check("rst", parameters={"k": "x"})
 cr.check("rst", program=3)
     `program` 3: not a program; give its name, its file, its text, or what cr.program made of a text
 cr.check("rst", 2, program="mf-fig1")
-    `program`: a program brings its own processes and messages; leave out `processes`, `messages`, `sends` and `self_sends`
+    `program`: a program has its own processes and messages; leave out `processes`, `messages`, `sends` and `self_sends`
 cr.check("rst", workers=0)
     `workers` 0: too small; give 1 to 64
 cr.check("rst", max_seconds=float("nan"))
@@ -223,14 +223,14 @@ cr.draw(3)
 cr.read_log("a.txt", format="xml")
     unknown format 'xml'; known: csv, parquet, arrow, otlp, itf, jsonl, shiviz
 cr.read_log(["{}"], pattern="x")
-    lines are of JSON; give `format` and `pattern` with a file
+    in-memory lines must be JSON; give `format` and `pattern` with a file
 cr.Recorder([3])
     a process is called 3, which is not a string; give str(…)
 cr.Recorder().send("A", "m", to=2)
     a process is called 2, which is not a string; give str(…)
 cr.Recorder().deliver("A", 1)
     a message is called 1, which is not a string; give str(…)
-""".strip()  # noqa: E501  # each is one line, however long
+""".strip()  # each is one line, however long
 
 
 @pytest.mark.parametrize(("call", "line"), re.findall(r"^(cr\..*)\n    (.*)$", REFUSED_IN_PYTHON, re.MULTILINE))

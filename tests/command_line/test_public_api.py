@@ -168,7 +168,7 @@ def test_a_machine_brings_its_number_of_processes_and_its_parameters() -> None:
     assert cr.check(machine, messages=1).workload.processes == ("P1", "P2")
     with pytest.raises(cr.BadInput, match="a machine for 2 processes, not for 3"):
         cr.check(machine, 3, 1)
-    with pytest.raises(cr.BadInput, match="a machine has its parameters already"):
+    with pytest.raises(cr.BadInput, match="a machine already has its parameters"):
         cr.check(machine, parameters={"k": 1})
 
 

@@ -326,10 +326,10 @@ def test_the_summary_has_what_is_known(crownless: Crownless) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "no implementation is named; give a class, such as node.py:MyNode"),
-        (["./their-node"], "'./their-node' is no class of a file; give its class"),
+        ([], "no implementation is given; give a class, such as node.py:MyNode"),
+        (["./their-node"], "'./their-node'; give its class"),
         ([f"{CAUSAL}:Matrix", "--", "true"], "one implementation at a time"),
-        (["--"], "there is no command after --"),
+        (["--"], "no command after --"),
         (["--", "/nonexistent"], "/nonexistent cannot be started: No such file or directory"),
         ([f"{CAUSAL}:Matrx"], "did you mean 'Matrix'?"),
         ([f"{CAUSAL}:Matrix", "--order", "casual"], "did you mean 'causal'?"),

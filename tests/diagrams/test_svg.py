@@ -448,10 +448,10 @@ def test_what_has_nothing_to_draw_is_text_in_notebooks() -> None:
     ("arguments", "said"),
     [
         ("show mf-fig8 --svg /none/x.svg", "crownless: --svg /none/x.svg: no such folder; name a file"),
-        ("show mf-fig8 --highlight causal", "crownless: --highlight: drawings in text have no colours; add --svg"),
+        ("show mf-fig8 --highlight causal", "crownless: --highlight does not apply to text drawings; add --svg"),
         (
             "show mf-fig8 --variables",
-            "crownless: --variables: a computation has none; give what 'check --json' printed",
+            "crownless: --variables does not apply to computations, which have none; give the output of 'check --json'",
         ),
         ("show mf-fig8 --svg x.svg --highlight casual", "crownless: unknown order 'casual'; did you mean 'causal'?"),
     ],

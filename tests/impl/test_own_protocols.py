@@ -206,10 +206,10 @@ NODE = "class Peer:\n    def on_send(self, to, message): ...\n    def on_packet(
         ),
         ("conform hub.py", "hub.py has no node; hub.py:Hub is a protocol: crownless check hub.py:Hub"),
         ("conform hub.py:Hub", "which is not a node; hub.py:Hub is a protocol: crownless check hub.py:Hub"),
-        ("conform rst", "'rst' is no class of a file; it is a protocol: crownless check rst"),
+        ("conform rst", "'rst'; it is a protocol: crownless check rst"),
         (
             "check ./node",
-            "./node is a file, and no protocol; crownless conform drives a program, crownless classify",
+            "./node is a file, not a protocol; crownless conform drives a program, crownless classify",
         ),
     ],
 )

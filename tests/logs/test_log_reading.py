@@ -116,9 +116,9 @@ def test_one_run_of_several_is_shown(crownless: Crownless, tmp_path: Path) -> No
     runs = written(tmp_path, [{**row, "run": day} for day in days for row in (SEND, DELIVER)], ".csv")
     shown = crownless("show", runs, "--run", "mon")
     assert (shown.code, shown.out.count("run "), "run mon" in shown.out) == (0, 1, True)
-    assert "there is no run 'thu' in it; it has fri, mon, sun and 2 more" in crownless("show", runs, "--run", "thu").err
+    assert "it has no run 'thu' in it; it has fri, mon, sun and 2 more" in crownless("show", runs, "--run", "thu").err
     alone = crownless("show", "mf-fig8", "--run", "mon").err
-    assert "there is no run 'mon' in it; leave it out: this is one computation" in alone
+    assert "it has no run 'mon' in it; leave it out: this is one computation" in alone
 
 
 # -- rows that cannot be used ------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ REFUSED: list[tuple[str, bytes, str, str]] = [
     ("a.otlp", content_of(GOOD, ".otlp"), "--kind r=deliver", "--kind does not go with --format otlp"),
     ("a.itf", content_of(GOOD, ".itf.json"), "--column index=id", "--column index does not go with --format itf"),
     ("a.shiviz", content_of(GOOD, ".shiviz"), "--match", "--match does not go with --format shiviz"),
-    ("a.shiviz", content_of(GOOD, ".shiviz"), "--one-run", "shiviz is not read block by block here"),
+    ("a.shiviz", content_of(GOOD, ".shiviz"), "--one-run", "shiviz cannot be read in blocks here"),
     ("a.shiviz", content_of(GOOD, ".shiviz"), "--engine spark --pattern x", "--pattern does not go with --engine"),
     ("a.jsonl.gz", content_of(GOOD, ".jsonl.gz"), "--format parquet", "this looks like JSON, not like Parquet"),
 ]

@@ -487,7 +487,7 @@ def test_without_an_index_a_note_says_that_lost_lines_cannot_be_seen(crownless: 
 
 
 def test_a_table_is_refused_in_a_line() -> None:
-    with pytest.raises(BadInput, match="a table is neither a file nor lines of JSON"):
+    with pytest.raises(BadInput, match="read_log takes a path or JSON lines, not a DataFrame"):
         cr.read_log(pa.table({"process": ["P1"]}))
 
 

@@ -338,10 +338,10 @@ GOOD: dict[str, Any] = {
         (5, r"expected object, got int, at \$"),
         ({**GOOD, "happens": [3]}, r"expected object, got int, at \$"),
         ({**GOOD, "transmits": [{"kind": "message", "message": 5, "to": "P2"}]}, "got int"),
-        ({**GOOD, "process": "P3"}, "the run names a process P3; known: P1, P2"),
-        ({**GOOD, "to": ["P2", "P3"]}, "the run names a process P3"),
-        ({**GOOD, "transmits": [{"kind": "ack", "message": None, "to": "P3"}]}, "the run names a process P3"),
-        ({**GOOD, "action": "deliver", "from": "P3", "packet": "message"}, "the run names a process P3"),
+        ({**GOOD, "process": "P3"}, "the run names an unknown process P3; known: P1, P2"),
+        ({**GOOD, "to": ["P2", "P3"]}, "the run names an unknown process P3"),
+        ({**GOOD, "transmits": [{"kind": "ack", "message": None, "to": "P3"}]}, "the run names an unknown process P3"),
+        ({**GOOD, "action": "deliver", "from": "P3", "packet": "message"}, "the run names an unknown process P3"),
     ],
 )
 def test_an_action_that_cannot_be_used_is_refused(facts: Any, said: str) -> None:

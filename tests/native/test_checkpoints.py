@@ -277,7 +277,7 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
             question(then, 3, 3).native(limits=Limits(states=100), checkpoint=checkpoint)
         with (
             checkpoint_in(tmp_path / str(k), {}, resume=True) as checkpoint,
-            pytest.raises(BadInput, match="the protocol's code is not what it was then"),
+            pytest.raises(BadInput, match="the protocol's code has changed since"),
         ):
             question(now, 3, 3).native(checkpoint=checkpoint)
 
@@ -285,8 +285,8 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--checkpoint x", "--checkpoint: one check is saved, not several; name one protocol"),
-        ("rst ses --resume x", "--resume: one check is saved, not several; name one protocol"),
+        ("--checkpoint x", "--checkpoint needs exactly one protocol; name one protocol"),
+        ("rst ses --resume x", "--resume needs exactly one protocol; name one protocol"),
         (
             "ses-rollback --crash P1 --checkpoint x",
             (
@@ -317,7 +317,7 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
             "rst --checkpoint .",
             "--checkpoint .: holds other files, such as mine.npy; name a new directory, or an empty one",
         ),
-        ("rst --checkpoint ", "--checkpoint, --resume: the name of the directory is empty; name one"),
+        ("rst --checkpoint ", "--checkpoint, --resume: the directory name is empty; name one"),
     ],
 )
 def test_a_search_that_cannot_be_saved_is_refused_in_one_line(
@@ -330,7 +330,7 @@ def test_a_search_that_cannot_be_saved_is_refused_in_one_line(
 
 
 def test_one_search_saves_to_a_directory(saved: Path, crownless: Crownless) -> None:
-    message = f"holds a checkpoint already; go on with it by --resume {saved}, or name another directory"
+    message = f"already holds a checkpoint; go on with it by --resume {saved}, or name another directory"
     expected = (2, "", f"crownless: --checkpoint {saved}: {message}\n")
     assert crownless("check", "rst", "-m", "3", "--checkpoint", saved) == expected
     (saved / "notes.txt").touch()
@@ -364,7 +364,7 @@ def test_a_second_search_in_the_same_directory_is_refused(saved: Path, tmp_path:
     directory = saved if resume else tmp_path / "new"
     with locked(saved, "") if resume else checkpoint_in(directory, {}, resume=False):
         for option in ("--checkpoint", "--resume"):
-            where = re.escape(f"{option} {directory}: another search saves itself there; wait until")
+            where = re.escape(f"{option} {directory}: another search is saving there; wait until")
             with pytest.raises(BadInput, match=where), checkpoint_in(directory, {}, resume=option == "--resume"):
                 pass
     assert resume == directory.exists()
@@ -377,7 +377,7 @@ def test_the_lock_of_a_killed_search_is_gone(saved: Path, crownless: Crownless) 
         assert other.stdout is not None
         other.stdout.readline()
         busy = crownless("check", "--resume", saved)
-        assert (busy.code, "another search saves itself there" in busy.err) == (2, True)
+        assert (busy.code, "another search is saving there" in busy.err) == (2, True)
         other.kill()
     assert crownless("check", "--resume", saved).code == 0
 

@@ -74,7 +74,7 @@ def test_what_a_verdict_rests_on_is_said() -> None:
     native = run_check(Check("rst", messages=2), workers=1)
     assert native.scope.endswith("; native engine, 1 worker, no reductions")
     reduced = run_check(Check("rst", messages=2), reductions=["symmetry"], workers=2)
-    assert reduced.scope.endswith("; native engine, 2 workers; counts are of what is left after symmetry reduction")
+    assert reduced.scope.endswith("; native engine, 2 workers; counts are after symmetry reduction")
     crash = run_check(Check("ses-rollback", messages=2, crash="P1"))
     assert crash.scope.endswith(
         "; plain explorer (the native engine does not support agreement of survivors), no reductions"

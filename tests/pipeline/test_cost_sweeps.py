@@ -105,9 +105,9 @@ def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: 
     for more, expected in (
         (
             ["--out", str(tmp_path)],
-            f"crownless: 2 of 4 simulations kept in {tmp_path}; the same command goes on from there",
+            f"crownless: 2 of 4 simulations kept in {tmp_path}; the same command resumes there",
         ),
-        ([], "crownless: 2 of 4 simulations done, none kept; with --out FOLDER they are"),
+        ([], "crownless: 2 of 4 simulations done, none saved; --out FOLDER saves them"),
     ):
         monkeypatch.setattr("crownless.research.costs.sweeping.simulate", interrupted)
         options = ["rst", "--seeds", "4", "-m", "60"]

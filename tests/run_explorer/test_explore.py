@@ -85,24 +85,24 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("rst", "there is no file to write the page to; add --html page.html, or --serve"),
+        ("rst", "no output is chosen for the page; add --html page.html, or --serve"),
         ("mf-fig8 -n 3 --html x.html", "--processes: a computation has its own processes and messages; leave it out"),
-        ("rst --program kuper-program -n 3 --html x.html", "a program brings its own processes and messages"),
+        ("rst --program kuper-program -n 3 --html x.html", "a program has its own processes and messages"),
         ("gone.txt --html x.html", "gone.txt: cannot read it: No such file or directory"),
         ("nosuch --html x.html", "unknown protocol 'nosuch'"),
         ("rst -n 0 --html x.html", "-n/--processes 0"),
         ("--html x.html", "there is nothing to explore; give a protocol, a class such as node.py:MyNode, a command"),
         ("rst --replay gone.json --html x.html", "gone.json: cannot read it: No such file or directory"),
         ("mf-fig8 --replay gone.json --html x.html", "--replay: mf-fig8 is no protocol and no class of nodes"),
-        ("rst --replay gone.json --run friday --html x.html", "--run: only of an event log; leave it out"),
-        ("counterexample-mf5 --run friday --html x.html", "--run: only of an event log; leave it out"),
-        ("rst --replay gone.json -n 3 --html x.html", "--processes: the saved run brings its check with it; leave it"),
-        ("rst --html x.html -- ./their-node", "'rst' and a command: one implementation at a time"),
-        (f"{CAUSAL}:Matrix --crash P1 --html x.html", "--crash: only of a protocol; leave it out"),
+        ("rst --replay gone.json --run friday --html x.html", "--run works only with an event log; leave it out"),
+        ("counterexample-mf5 --run friday --html x.html", "--run works only with an event log; leave it out"),
+        ("rst --replay gone.json -n 3 --html x.html", "--processes: the saved run has its own check; leave it"),
+        ("rst --html x.html -- ./their-node", "'rst' and a command are given"),
+        (f"{CAUSAL}:Matrix --crash P1 --html x.html", "--crash: works only with a protocol; leave it out"),
         (f"{CAUSAL}:Matrix -n 1 --html x.html", "-n/--processes 1: not 2 to 16"),
         (f"{CAUSAL}:Matrix --replay s.json -m 2 --html x.html", "--messages: the schedule has its own; leave it out"),
         (f"{CAUSAL}:Matrx --html x.html", f"did you mean 'Matrix'? its protocols and nodes: {CAUSAL}:Matrix"),
-        ("rst --serve --html x.html", "--serve: the page is served or written; leave --html and --json out"),
+        ("rst --serve --html x.html", "--serve cannot be combined with --html or --json; leave --html and --json out"),
         ("rst -n 2 -m 2 --html /none/x.html", "--html /none/x.html: no such folder"),
     ],
 )
@@ -115,7 +115,7 @@ def test_what_cannot_be_explored_is_said(crownless: Crownless, arguments: str, s
 def test_a_page_that_has_not_all_states_says_so(crownless: Crownless, tmp_path: Path) -> None:
     answer = crownless("explore", "rst", "--max-states", "100", "--html", str(tmp_path / "page.html"), "--quiet")
     assert answer.code == 3
-    assert "the page is full with 100 states" in answer.err
+    assert "the page holds the 100 states" in answer.err
 
 
 @contextmanager

@@ -90,7 +90,7 @@ REFUSALS = {
     "P1: send x to P2\nP2: receive x from P3\nP3:": "2:5: P2 receives x from P3, but P1 sends it; "
     "write 'receive x from P1'",
     **dict.fromkeys(
-        ["", "\n\n", "# P1: receive"], "there is no process in the text; write one line a process: 'P1: send x to P2'"
+        ["", "\n\n", "# P1: receive"], "the text names no process; write one line a process: 'P1: send x to P2'"
     ),
 }
 

@@ -78,7 +78,7 @@ def test_a_message_that_a_process_lacks_comes_after_all_that_it_delivers(reading
 
 
 def test_it_is_refused_where_it_says_nothing_or_is_not_decided() -> None:
-    with pytest.raises(BadInput, match="total order is decided of messages with several receivers"):
+    with pytest.raises(BadInput, match="total order is decided only for messages with several receivers"):
         cr.check("unordered", 2, 2, orders=["total"])
     with pytest.raises(BadInput, match="or ask for mailbox order, which is causal and total order at once"):
         order_named("total", total=False)

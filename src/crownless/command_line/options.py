@@ -29,6 +29,9 @@ CHANNEL_NAMES = " or ".join(", ".join(CHANNELS).rsplit(", ", 1))
 #: The kinds of sends, likewise.
 KINDS_OF_SENDS = " or ".join(", ".join(SENDS).rsplit(", ", 1))
 
+#: The help of `--max-seconds`.
+MAX_SECONDS = "Stop after this time and report the results so far (exit code 3)."
+
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
@@ -106,11 +109,11 @@ def _system(*, settings: dict[str, Setting], program: str | None = None, **given
     system = {name: value for name, value in given.items() if value is not False and value not in (None, (), {})}
     if program is not None and system.keys() & {"processes", "messages", "sends", "self_sends"}:
         hint = "leave out -n, -m, --sends and --self-sends"
-        raise BadInput("a program brings its own processes and messages", hint=hint)
+        raise BadInput("a program has its own processes and messages", hint=hint)
     if "sends" in system:
         known_sends(system["sends"])
     if "asynchronous" in system.get("orders", ()):
-        what = "its violations fail delivers-once, which is always checked"
+        what = "a violation of it also violates delivers-once, which is always checked"
         raise BadInput(f"--order asynchronous: {what}", hint="name another order")
     return system
 
@@ -123,7 +126,7 @@ def _parsed_settings(context: click.Context, option: click.Parameter, given: Ite
         try:
             numbers = tuple(int(number) for number in value.split(","))
         except ValueError:
-            hint = f"such as --set {key or 'KEY'}=4, or {key or 'KEY'}=4,4,5 for each process"
+            hint = f"such as --set {key or 'KEY'}=4, or {key or 'KEY'}=4,4,5 for one value per process"
             raise BadInput(f"--set {setting}: not a KEY=VALUE with whole numbers", hint=hint) from None
         if key in parameters:
             raise BadInput(f"--set {setting}: {key} is set twice", hint="give it once")
@@ -146,10 +149,10 @@ def with_settings(said: str) -> Callable[[Run], Run]:
 #: The options that define the system to check, by the names under which commands get them.
 SYSTEM: dict[str, Callable[[Any], Any]] = {
     "processes": click.option(
-        "-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]"
+        "-n", "--processes", type=int, help="Number of processes.  [default: the protocol's own, usually 3]"
     ),
     "messages": click.option(
-        "-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]"
+        "-m", "--messages", type=int, help="Total number of sends.  [default: the protocol's own, usually 4]"
     ),
     "program": click.option(
         "--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload."
@@ -158,12 +161,12 @@ SYSTEM: dict[str, Callable[[Any], Any]] = {
     "orders": click.option(
         "--order", "orders", multiple=True, help="Check this order (repeatable).  [see crownless list]"
     ),
-    "sends": click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: what the protocol is for]"),
+    "sends": click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: the protocol's own]"),
     "self_sends": click.option("--self-sends", is_flag=True, help="Processes may also send to themselves."),
     "crash": click.option(
-        "--crash", multiple=True, metavar="PROCESS", callback=_one_crash, help="This process may crash, such as P1."
+        "--crash", multiple=True, metavar="PROCESS", callback=_one_crash, help="A process that may crash, such as P1."
     ),
-    "settings": with_settings("A parameter, or KEY=4,4,5."),
+    "settings": with_settings("Set a protocol parameter; KEY=4,4,5 sets it per process."),
 }
 
 
@@ -180,7 +183,7 @@ def limits_of(max_seconds: float | None, max_memory: str | None) -> Limits:
     memory = None if max_memory is None else parse_size(max_memory)
     used = memory_in_use()
     if memory is not None and memory < used:
-        said = f"--max-memory: {used >> 20}M are in use before the search begins"
+        said = f"--max-memory: {used >> 20}M are already in use before the search starts"
         raise BadInput(said, hint=f"give {used * 2 >> 20}M or more")
     return Limits(seconds=max_seconds, memory=memory)
 
@@ -193,7 +196,7 @@ with_limits = grouped(
     click.option(
         "--max-seconds",
         type=click.FloatRange(min=0),
-        help="Stop after this time and report the results so far (exit code 3).",
+        help=MAX_SECONDS,
     ),
     click.option(
         "--max-memory",

@@ -34,7 +34,7 @@ def as_text(content: bytes, name: str) -> str:
 def read_bytes(path: Path | None, name: str) -> bytes:
     """The content of a file or, without a path, of standard input; raises `BadInput`, which names it `name`."""
     if path is None and sys.stdin is None:
-        raise BadInput("standard input is closed", hint="give a file, or something to read", file=name)
+        raise BadInput("standard input is closed", hint="give a file, or open standard input", file=name)
     if path is not None and path.name in ENDLESS and path.is_char_device():
         raise BadInput("this is a device, not a file", hint="name a text file or a log", file=name)
     try:

@@ -94,6 +94,6 @@ def protocol_in_brackets(name: str) -> Any:
 def part(place: str) -> Any:
     """The object at `module:name` of the package; raises `BadInput` where there is no such package."""
     if not is_installed():
-        raise BadInput(f"{PACKAGE} is not installed, which this needs", hint="install all of crownless")
+        raise BadInput(f"this needs {PACKAGE}, which is not installed", hint="install all of crownless")
     module, _, name = place.partition(":")
     return getattr(import_module(f"{PACKAGE}.{module}"), name)

@@ -66,7 +66,7 @@ def stateful(
     node is idle: races between its own tasks are not tried. Raises `BadInput` for invalid arguments.
     """
     if not isinstance(subject, type):
-        raise BadInput(f"{_named(subject)} cannot be driven: it is no class", hint="give the class, not an object")
+        raise BadInput(f"{_named(subject)} cannot be driven: it is not a class", hint="give the class, not an object")
     least, most = _bounds(processes)
     messages = arguments.whole_number("messages", messages, most=MAX_MESSAGES)
     walks = arguments.whole_number("walks", walks, least=0)

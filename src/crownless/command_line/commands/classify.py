@@ -39,7 +39,7 @@ def classify(**given: Any) -> int:
       crownless classify mf-fig8             a bundled computation
       crownless classify log.jsonl           an event log; - is standard input
       crownless classify log.csv.gz --column message=msg_id
-      crownless classify log.csv --order-by ts   time stamps, and no index
+      crownless classify log.csv --order-by ts   timestamps instead of an index
       crownless classify log.jsonl --kind recv=deliver
       crownless classify log.parquet --order causal --quiet
       crownless classify --match log.jsonl   a log that does not name its messages

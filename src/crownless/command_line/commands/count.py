@@ -13,8 +13,8 @@ from crownless.spec.orders import ORDERS
 
 
 @click.command(cls=Command)
-@click.option("-n", "--processes", type=int, required=True, help=f"How many processes, at most {MAX_PROCESSES}.")
-@click.option("-m", "--messages", type=int, required=True, help=f"How many messages, at most {MAX_MESSAGES}.")
+@click.option("-n", "--processes", type=int, required=True, help=f"Number of processes, at most {MAX_PROCESSES}.")
+@click.option("-m", "--messages", type=int, required=True, help=f"Number of messages, at most {MAX_MESSAGES}.")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @with_limits
 @with_output

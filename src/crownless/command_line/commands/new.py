@@ -31,22 +31,22 @@ LANGUAGES = {
     "--node",
     "language",
     type=click.Choice(list(LANGUAGES)),
-    help="Write an adapter to an implementation in this language, for crownless conform.",
+    help="Write an adapter for an implementation in this language, for crownless conform.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
 @with_ascii
 def new(name: str, language: str | None, as_json: bool) -> None:
-    """Write FILE: a commented protocol of your own, or with --node an adapter to an implementation; both can be run.
+    """Write a template to FILE: a commented protocol, or with --node an adapter for an implementation; both run as is.
 
     \b
     Examples:
       crownless new hub.py; crownless check hub.py:Hub
       crownless new --node go node.go
 
-    The protocol numbers the messages of each channel, so that it keeps FIFO order, and promises causal order, which it
-    breaks: `crownless check` shows how.
+    The protocol numbers the messages on each channel, so it keeps FIFO order. It promises causal order, but violates
+    it: `crownless check` shows how.
 
-    The adapter delivers each message as it comes. Call your own code instead, and `crownless conform` reports which
+    The adapter delivers each message as it arrives. Call your own code instead, and `crownless conform` reports which
     order it keeps. A FILE that ends in .go, .rs, .java, … needs no --node.
     """
     file = Path(name)

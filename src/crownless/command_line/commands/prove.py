@@ -47,13 +47,13 @@ class Requests(NamedTuple):
 @click.option(
     "--effort",
     type=click.IntRange(min=1),
-    help=f"Steps of z3 for one attempt at a claim ({EFFORT:,}), or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
+    help=f"z3 steps per attempt at a claim ({EFFORT:,}) or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
 )
 @click.option("--why", is_flag=True, help="Report which hypotheses are necessary: drop each in turn, for each claim.")
 @click.option("--recheck", is_flag=True, help="Recheck with a second solver, cvc5 (extra cvc5).")
 @with_research_flags("prove")
-@click.option("--program", help="Put all interleavings of this program (a file, or a bundled name) to z3 instead.")
-@click.option("--channel", help="With --program: unordered or fifo; else the one that the protocol needs.")
+@click.option("--program", help="Check this program (file or bundled name) with z3 instead.")
+@click.option("--channel", help="With --program: unordered or fifo.  [default: the one the protocol needs]")
 @with_limits
 @with_output
 def prove_(
@@ -76,20 +76,21 @@ def prove_(
       crownless prove rst --why                  which hypotheses are necessary
       crownless prove rst --program mf-fig1      one program, for all interleavings
 
-    Exit codes: 0 all is proved; 1 refuted, by a run of the machine; 2 bad usage, or a machine that no proof can judge;
-    3 something is not proved, or a limit was reached. What is proved, and how: proofs/README.md, docs/command_line.md.
+    Exit codes: 0 everything is proved; 1 refuted by a run of the protocol; 2 bad usage, or a protocol that no proof
+    covers; 3 something is not proved, or a limit was reached. What is proved, and how: proofs/README.md,
+    docs/command_line.md.
     """
     protocols = tuple(dict.fromkeys(protocols))
     if (why or recheck) and (research or program is not None):
         hint = f"leave them out, or {f'--{research.name}' if research else '--program'}"
-        raise BadInput("--why and --recheck check the proofs that stand in the files", hint=hint)
+        raise BadInput("--why and --recheck work only with the written proofs", hint=hint)
     if research and program is not None:
         raise BadInput(f"--{research.name} is about every run, not about a program", hint="leave out --program")
     if program is not None:
         judged = _judge_program(protocols, program, channel, effort)
         return _answered(judged, limits, as_json=as_json, quiet=quiet)
     if channel:
-        raise BadInput("--channel goes with --program", hint="name a program")
+        raise BadInput("--channel requires --program", hint="name a program")
     if research:
         return _answered(research_parts.part(research.answers)(protocols, effort), limits, as_json=as_json, quiet=quiet)
     effort = effort or EFFORT

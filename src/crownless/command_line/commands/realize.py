@@ -32,14 +32,14 @@ def realize(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Which complete computations can PROTOCOL generate, over every interleaving? Is that one of the seven orders?
+    """Which complete computations can PROTOCOL generate, over every interleaving? Do they make up one of the orders?
 
     \b
     Example:
       crownless realize murty-garg -n 3 -m 3
 
-    Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, or there are none, 2 bad usage,
-    3 a limit was reached first.
+    Exit codes: 0 all of them keep the order that the protocol promises, 1 some violate it, or there are none, 2 bad
+    usage, 3 a limit was reached first.
     """
     with status(quiet or as_json) as line:
 
