@@ -25,7 +25,7 @@ from .classification import classify
 from .clocked import read_clocked
 
 NO_ROW = "no row of it can be used"
-ROWS_SKIPPED = "rows that are or may be of this run were skipped"
+ROWS_SKIPPED = "rows that belong or may belong to this run were left out"
 
 
 @dataclass

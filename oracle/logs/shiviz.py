@@ -99,7 +99,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
         hint = "begin the log with ShiViz's two fields: a line with the expression for an event, and one for executions"
         raise BadInput("no text matches the expression for events", hint=hint)
     for run in begins if skipped else ():
-        log.note(run, f"{some(len(skipped), 'line')} of text skipped, as part of no event: {_first_lines(skipped)}")
+        log.note(run, f"{some(len(skipped), 'line')} left out, not part of any event: {_first_lines(skipped)}")
     return log
 
 

@@ -20,9 +20,9 @@ distinguished from a source that lags by more than the timeout with short batche
 log, less `max_lateness`, is past its last event by `idle_timeout`. Clocks, stops and backlogs do not matter. But while
 no event at all arrives, no run ends; and a time stamp from far in the future ends them all.
 
-An event of an ended run is quarantined for as long as the end is remembered (`retention`, by the same clock), and the
+An event of an ended run is left out for as long as the end is remembered (`retention`, by the same clock), and the
 verdicts on that run which it could change become unknown. An event after that begins a new run, with a hole. A row that
-names no run is quarantined at once. It may be of any run: of one in progress, of one whose end is remembered, and of
+names no run is left out at once. It may be of any run: of one in progress, of one whose end is remembered, and of
 one that begins while the row is remembered, just as long.
 
 Spark delivers the batches; the rows of the runs that have not ended are held in the memory of the driver. With a

@@ -1,7 +1,7 @@
 """The sources of event logs in Spark: data frames, lines of JSON, and Parquet files.
 
 Tasks read the rows in Arrow batches, as plain rows (`oracle.logs.columns`), with the functions that read a log in
-memory. A row that could not be read as columns keeps its `text`, which goes to quarantine.
+memory. A row that could not be read as columns keeps its `text`, and is left out.
 """
 
 from __future__ import annotations

@@ -121,9 +121,9 @@ def test_text_that_is_no_event_is_counted_and_shown(crownless: Crownless, tmp_pa
     file = tmp_path / "log.shiviz"
     junk = "".join(f"panic {k}\n" for k in range(5))
     file.write_text(shiviz_log(PING[0]) + junk + shiviz_log(PING[1]) + "the end\n")
-    note = "6 lines of text skipped, as part of no event: line 3: 'panic 0', line 4: 'panic 1', line 5: 'panic 2', …"
+    note = "6 lines left out, not part of any event: line 3: 'panic 0', line 4: 'panic 1', line 5: 'panic 2', …"
     assert note in crownless("classify", str(file), "--json").json["notes"]
-    assert "6 lines of text skipped" in " ".join(crownless("classify", str(file)).out.split())
+    assert "6 lines left out" in " ".join(crownless("classify", str(file)).out.split())
 
 
 #: All is well, but that b's last delivery may be seen or not.
@@ -277,7 +277,7 @@ def test_of_many_runs_the_notes_are_printed_too(crownless: Crownless, tmp_path: 
     file.write_text(head + "===\n".join([shiviz_log(*PING)] * 12) + "panic\n")
     answer = crownless("classify", str(file))
     assert "12 computations" in answer.out
-    assert "note: 1 line of text skipped" in answer.out
+    assert "note: 1 line left out" in answer.out
 
 
 def test_large_logs_have_the_same_verdicts_from_the_monitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -330,7 +330,7 @@ def test_bad_lines_are_left_out_and_counted(
     found = verdicts(answer)
     assert found.pop("asynchronous") == "kept"
     assert set(found.values()) == {others}
-    (skipped,) = answer.json["skipped"]
+    (skipped,) = answer.json["left_out"]
     assert sorted(one["reason"] for one in skipped["first"]) == sorted(reasons)
     assert skipped["count"] == len(reasons)
     assert answer.code == (3 if reasons else 0)
@@ -353,8 +353,8 @@ def test_a_last_line_that_is_cut_off_is_left_out(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     answer = crownless("classify", "--skip-bad", "--json", str(tmp_path / name))
-    assert answer.json["skipped"][0]["first"][0]["reason"].startswith(said)
-    assert answer.json["skipped"][0]["first"][0]["line"] == 4 + (name == "a.csv")
+    assert answer.json["left_out"][0]["first"][0]["reason"].startswith(said)
+    assert answer.json["left_out"][0]["first"][0]["line"] == 4 + (name == "a.csv")
     assert (answer.code, answer.json["perhaps_received"]) == (3, [{"message": "y", "receiver": "P2"}])
     nothing = [event("P1", 0, "odd"), event("P1", -1, "send")]
     refused = crownless("classify", "--skip-bad", written(tmp_path, nothing)).err
@@ -392,7 +392,7 @@ def test_a_line_left_out_is_missing_from_each_run_that_it_may_be_of(
     log.write_text("\n".join([",".join(names)] * (log.suffix == ".csv") + lines) + "\n")
     answer = crownless("classify", str(log), "--order-by", "ts", "--skip-bad", "--order", "fifo", "--json")
     assert [one["orders"]["fifo"]["verdict"] for one in answer.json["classifications"]] == ["unknown", of_b]
-    assert (answer.code, answer.json["skipped"][0]["count"]) == (3, 1)
+    assert (answer.code, answer.json["left_out"][0]["count"]) == (3, 1)
 
 
 def test_a_line_that_is_cut_off_is_of_the_run_that_its_heading_says(crownless: Crownless, tmp_path: Path) -> None:
@@ -408,12 +408,12 @@ def test_lines_that_are_left_out_keep_their_numbers(crownless: Crownless, tmp_pa
     (tmp_path / "log.csv").write_text(text)
     answer = crownless("classify", str(tmp_path / "log.csv"), "--order-by", "ts", "--skip-bad", "--json")
     copied = "P2 has two events 0, one a copy of the other"
-    assert [(one["line"], one["reason"]) for one in answer.json["skipped"][0]["first"]] == [
+    assert [(one["line"], one["reason"]) for one in answer.json["left_out"][0]["first"]] == [
         (3, "it has 2 cells, not 5"), (4, "'ts' is missing"), (6, copied)
     ]  # fmt: skip
     text = "process,index,kind,message,peer\nP1,0,send,x,P2\nP1,6\nP2,0,deliver,x,\nP2,1.5,internal,,\nP2,,internal,,\n"
     (tmp_path / "index.csv").write_text(text)
-    skipped = crownless("classify", str(tmp_path / "index.csv"), "--skip-bad", "--json").json["skipped"][0]
+    skipped = crownless("classify", str(tmp_path / "index.csv"), "--skip-bad", "--json").json["left_out"][0]
     assert [(one["line"], one["reason"]) for one in skipped["first"]] == [
         (3, "it has 2 cells, not 5"), (5, "'index' cannot be \"1.5\""), (6, "'index' is missing")
     ]  # fmt: skip
@@ -438,7 +438,7 @@ def test_a_log_of_kafka_clients_is_classified_by_one_command(crownless: Crownles
     )
     assert {order for order, of in first["orders"].items() if of["verdict"] != "unknown"} == {"asynchronous"}
     assert {order for order, of in second["orders"].items() if of["verdict"] != "unknown"} == {"asynchronous"}
-    assert answer.json["skipped"][0]["count"] == 1
+    assert answer.json["left_out"][0]["count"] == 1
     for options, said in (
         ((), "kafka.jsonl:12:84: not JSON: "),
         (("--skip-bad",), ""),

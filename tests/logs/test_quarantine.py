@@ -63,7 +63,7 @@ def verdicts_in(records: Sequence[Record]) -> Known:
 
 
 def unusable(records: Sequence[Record]) -> list[tuple[str, str]]:
-    return sorted((same_json(row["row"]), row["because"]) for row in records if row["record_type"] == "quarantine")
+    return sorted((same_json(row["row"]), row["because"]) for row in records if row["record_type"] == "left_out")
 
 
 def same_json(text: str) -> str:
@@ -113,8 +113,8 @@ ALL = FROM_FIFO
 #: a from P1 is not received, b from P1 is; then these are violated, and if anything is missing the others unknown.
 LOST = log("P1: a>P3 b>P2", "P2: b", "P3: -")
 BEHIND_A, BESIDE = "one-n n-n synchronous", "fifo causal mailbox"
-OF_P1, OF_P2, OF_P3 = (f"P{p}: rows of it are in quarantine" for p in (1, 2, 3))
-GAP_OF_P1, OF_ANY = "P1: event 1 is missing", "any process: rows of it are in quarantine"
+OF_P1, OF_P2, OF_P3 = (f"P{p}: rows left out" for p in (1, 2, 3))
+GAP_OF_P1, OF_ANY = "P1: event 1 is missing", "any process: rows left out"
 P1_AGAIN = "P1 has two events 0"
 NO_SEND_OF_Y = "P2 delivers y, whose send is not in the log"
 NO_SEND_OF_X = "P2 delivers x, whose send is not in the log"
@@ -159,7 +159,7 @@ SMALL = {
         [*OVERTAKEN[:3], event("P9", 0, "odd", "v"), '{"run": "r", "process": "P9", "index": "?"}'],
         FROM_FIFO,
         "",
-        {"P9: rows of it are in quarantine"},
+        {"P9: rows left out"},
         ["'index' cannot be \"?\"", "unknown kind 'odd'"],
     ),
     "a bad line of a receiver": Small(

@@ -127,7 +127,7 @@ def test_standing_verdicts_are_those_of_the_certain_events_and_in_the_end_those_
         whole = judge_run("r", lines, query.orders, query.reading)
         assert standing(records) == {one.order: one.outcome for one in whole.verdicts}, (k, kind)
         assert sum(row["rows"] for row in records if row["record_type"] == "judged") == whole.judged
-        quarantine = sorted(row["row"] for row in records if row["record_type"] == "quarantine")
+        quarantine = sorted(row["row"] for row in records if row["record_type"] == "left_out")
         assert quarantine == sorted(text for text, _ in whole.quarantine)
         seen[kind] += 1
     assert min(seen[kind] for kind in ("none", "lost", "no event", "sent twice", "early", "withdrawn")) > 1, seen
@@ -153,7 +153,7 @@ def test_a_contradiction_withdraws_reported_verdicts_and_defers_all_others_to_th
     assert facts(live.add([X, Y, Y_FIRST])) == [("verdict", "fifo", "violated")]
     assert facts(live.add([line])) == [("withdrawn", "fifo", reason)]
     crossed = [json.dumps({**json.loads(e), "process": p}) for e, p in ((X, "P4"), (Y, "P5"))]
-    assert facts(live.add([*crossed, X])) == [("quarantine", X, Copy("P1", 0).text)]
+    assert facts(live.add([*crossed, X])) == [("left_out", X, Copy("P1", 0).text)]
     assert facts(live.end())[0][:2] == ("verdict", "fifo")
     live = LiveRun("r", FIFO)
     assert facts(live.add([X, Y, Y_FIRST, line])) == []
@@ -222,7 +222,7 @@ def test_a_run_ends_when_the_stream_has_run_for_the_idle_timeout(clock: Clock, t
 
     first = live()
     first.add(0, rows(X, "{"))
-    assert facts(records)[0][:2] == ("quarantine", "{")
+    assert facts(records)[0][:2] == ("left_out", "{")
     # A batch, or a pause, that takes longer than the timeout counts for a part of it; so events may be waiting.
     assert poll(first, 1, 1, 1, 90) == []
     # Another start goes on where the state was saved; the time between does not count, nor a batch that comes again.
@@ -233,7 +233,7 @@ def test_a_run_ends_when_the_stream_has_run_for_the_idle_timeout(clock: Clock, t
     assert poll(second, 2, 2, 1.5) == []
     assert poll(second, 1) == ["verdict", "hole", "judged"]  # the row without a run may be of it
     second.add(2, rows(Y))
-    assert facts(records)[-1] == ("quarantine", Y, "it came after the run had ended")
+    assert facts(records)[-1] == ("left_out", Y, "it came after the run had ended")
     clock.now += 3600
     for _ in range(1800):
         poll(second, 2.1)

@@ -1,4 +1,4 @@
-"""`crownless classify`: the orders that a computation or an event log keeps, with a witness for each broken one."""
+"""`crownless classify`: the orders that a computation or an event log keeps, with a witness for each violation."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -100,11 +100,11 @@ def _classify_here(options: ClassifyOptions) -> int:
         raise Stopped(part.reason)
     if options.as_json:
         each = [classification.json() for classification in shown]
-        left_out = {"skipped": report.skipped_rows(skipped)} if options.skip_bad else {}
+        left_out = {"left_out": report.rows_left_out(skipped)} if options.skip_bad else {}
         print_json((each[0] if len(each) == 1 else {"classifications": each}) | left_out)
     else:
         _print(options, parts, shown if count <= SHOWN_UP_TO or part.reason is None else [])
-        report.print_skipped(skipped)
+        report.print_rows_left_out(skipped)
     outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
     if any(one.rows for one in skipped.values()) or (options.complete and report.unknown_properties(parts)):
         outcomes.add("unknown")

@@ -38,7 +38,7 @@ NOTES_UP_TO = 10
 #: Maximum number of unreceived messages named.
 NAMED_UP_TO = 100
 #: Maximum number of rows that were left out and are printed.
-SKIPPED_UP_TO = 10
+LEFT_OUT_UP_TO = 10
 #: Maximum number of violations printed per property.
 VIOLATIONS_UP_TO = 20
 #: Without --by-process, at most this many processes are listed: those with the most deliveries out of order.
@@ -206,7 +206,7 @@ def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
     _print_first(NOTES_UP_TO, [f"note: {note}" for note in notes], "note")
 
 
-def skipped_rows(skipped: Mapping[str, Quarantine]) -> list[dict[str, Any]]:
+def rows_left_out(skipped: Mapping[str, Quarantine]) -> list[dict[str, Any]]:
     """The rows of each file that were left out: how many, and the first, with the reasons."""
     return [
         {
@@ -214,16 +214,16 @@ def skipped_rows(skipped: Mapping[str, Quarantine]) -> list[dict[str, Any]]:
             "count": len(one.rows),
             "first": [
                 {"line": line, "reason": reason.text}
-                for line, reason in sorted(one.rows, key=itemgetter(0))[:SKIPPED_UP_TO]
+                for line, reason in sorted(one.rows, key=itemgetter(0))[:LEFT_OUT_UP_TO]
             ],
         }
         for file, one in skipped.items()
     ]
 
 
-def print_skipped(skipped: Mapping[str, Quarantine]) -> None:
+def print_rows_left_out(skipped: Mapping[str, Quarantine]) -> None:
     """Prints how many rows of each file were left out, and the first reasons."""
-    for of_file in skipped_rows(skipped):
+    for of_file in rows_left_out(skipped):
         if of_file["count"]:
             print_line(f"{of_file['file']}: {some(of_file['count'], 'line')} left out")
         for row in of_file["first"]:
