@@ -193,7 +193,7 @@ NODE = _Sought(
 )
 
 EITHER = _Sought(
-    "protocol, and no node",
+    "protocol or node",
     "protocols and nodes",
     lambda kind: PROTOCOL.is_one(kind) or NODE.is_one(kind),
     f"{PROTOCOL.hint}, or give one with on_send(to, message) and on_packet(source, packet)",

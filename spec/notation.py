@@ -319,7 +319,7 @@ def _check_messages(script: Script) -> None:
     for process, part in script.walk():
         if isinstance(part, SendStatement):
             if part.message in sends:
-                hint = f"the first is in line {sends[part.message][1].line}: give each message a name of its own"
+                hint = f"the first is in line {sends[part.message][1].line}: give each message its own name"
                 raise script.bad(part, f"{part.message} is sent twice", hint)
             sends[part.message] = process, part
     received: set[tuple[str, str]] = set()

@@ -49,7 +49,7 @@ class Recorder:
             raise BadInput(f"{process} sends {message} without a receiver", hint="name a receiver")
         with self._lock:
             if message in self._sent:
-                hint = "give each message a name of its own"
+                hint = "give each message its own name"
                 raise BadInput(f"{process} sends {message}, which {self._sent[message][0]} has sent", hint=hint)
             self._sent[message] = (process, receivers)
             for name in (process, *receivers):

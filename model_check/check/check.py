@@ -140,7 +140,7 @@ def _saving(
     elif engine.name == "plain":
         why = f"the plain explorer cannot save its search{engine.because and ': '}{engine.because}"
     elif check.monitors or check.chosen:
-        why = f"a check with {'monitors' if check.monitors else 'a choice of properties'} of its own cannot be saved"
+        why = f"a check with custom {'monitors' if check.monitors else 'properties'} cannot be saved"
     if why is not None:
         raise BadInput(f"{option}: {why}", hint=f"leave out {option}")
     from crownless.model_check.native.checkpoints import SAVE_EVERY, checkpoint_in
@@ -247,7 +247,7 @@ class Search:
         limits = self.limits.after(found.seconds - search.seconds_before)
         with files_in(None if saving is None else saving.directory) as directory:
             if self.report is not None:
-                self.report(f"{found.stopped}: the search goes on with its levels on disk, in {directory}")
+                self.report(f"{found.stopped}: the search continues on disk, in {directory}")
             onward = SearchOnDisk.going_on_from(search, self.check, self.engine, directory)
             found = onward.explore(limits, self.progress, first=self.first)
         if limits.memory_is_why(found.stopped):
@@ -357,7 +357,7 @@ class Search:
             state, monitor_state, _ = lasso.start
             run = replace(run_of(self.system, lasso.stem, loop=lasso.loop), breaks=known.name)
             missing = _what_is_missing(self.system, known, state, monitor_state, run)
-            why = "from here on it can go on for ever"
+            why = "from here on it can repeat forever"
             return PropertyResult(known, "violated", run, "; ".join(filter(None, [why, missing])))
         where = "in every fair run" if lassos.exist and self.check.channel.reliable else ""
         return PropertyResult(known, "holds", note="; ".join(filter(None, [where, note])))

@@ -109,7 +109,7 @@ class Checkpoint:
             if self._report is not None:
                 why = "no memory" if isinstance(error, MemoryError) else error.strerror or error
                 stays = ", and what was saved before stays" if self.exists else ""
-                self._report(f"cannot save to {self.directory}: {why}; the search goes on without saving{stays}")
+                self._report(f"cannot save to {self.directory}: {why}; the search continues without saving{stays}")
         now = time.monotonic()
         self._due = now + (max(self._every, SAVING_SHARE * (now - started)) if self._every else 0)
 
@@ -259,7 +259,7 @@ def _make(directory: Path, where: str) -> None:
 def _check_contents(directory: Path, where: str) -> None:
     """A directory for a new search may have the files of one that was killed early, and no others."""
     if (directory / CHECKPOINT).exists():
-        go_on = f"go on with it by --resume {shlex.quote(str(directory))}, or name another directory"
+        go_on = f"resume it with --resume {shlex.quote(str(directory))}, or name another directory"
         raise BadInput(f"{where}: already holds a checkpoint", hint=go_on)
     others = sorted(path.name for path in directory.iterdir() if not OURS.fullmatch(path.name))
     if others:

@@ -129,7 +129,7 @@ class Alike:
     def _compare_predicates(self, local: Any, seen: int) -> None:
         for renaming in self._others:
             process, image = renaming.image[0], self._renamed(local, renaming)
-            with _failing(f"what it says of local states fails at P{process + 1}"):
+            with _failing(f"its methods on local states fail at P{process + 1}"):
                 same = self._evaluate(process, image) == seen
             if not same:
                 (name, *_) = sorted(self._said_of(0, local) ^ self._said_of(process, image))

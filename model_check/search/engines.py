@@ -104,7 +104,7 @@ def engine_for(
     for option, lacks, named in (("reduce", "reductions", wanted), ("workers", "workers", (workers or 1) > 1)):
         if named and engine == "plain":
             hint = f"leave out --engine or --{option}"
-            raise BadInput(f"--engine plain: the plain explorer has no {lacks}", hint=hint)
+            raise BadInput(f"--engine plain: the plain engine has no {lacks}", hint=hint)
     why = None if engine == "plain" else _why_not_native(check)
     if why is not None and engine is not None:
         raise NotApplicable(check.protocol, f"--engine {engine}: {why}", hint="leave that out", joint=": ")
@@ -156,7 +156,7 @@ def _why_not_native(check: ResolvedCheck) -> str | None:
 def _asymmetry(check: ResolvedCheck) -> str | None:
     """The reason why processes differ by more than their names; None if nothing does."""
     if not isinstance(check.workload, Free):
-        return "in a program each process does its own"
+        return "a program assigns its actions to named processes"
     if check.crash is not None:
         return "one process may crash, and others may not"
     if not check.machine.symmetric:

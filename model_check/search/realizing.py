@@ -204,7 +204,7 @@ def lines_in_notation(c: Computation) -> list[str]:
 def because(c: Computation, order: str) -> str:
     """Why a computation violates an order, in a line."""
     if not possible(c):
-        return "messages in a circle, each received before it is sent"
+        return "a cycle of messages, each received before it is sent"
     witness = decide(c, order).witness
     return "" if witness is None else witness.headline(c)
 

@@ -117,7 +117,7 @@ class Check:
             for order in self.orders:
                 order_named(order)
                 if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
-                    problem = f"orders the deliveries at one process only, of which {order} says nothing"
+                    problem = f"orders the deliveries at one process only, which {order} order does not constrain"
                     raise NotApplicable(protocol, problem, hint=f"request {' or '.join(AT_ONE_RECEIVER)}")
         if self.clocks and (kind.rolls_back or not kind.sends_before_delivery):
             problem = "delivers messages before they are sent, or takes events back: they have no times"

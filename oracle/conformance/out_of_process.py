@@ -218,7 +218,7 @@ class _Program(Node):
         finally:
             self.close()
         if not self._at_end and self.form.resets:
-            self._nodes.best_effort = "best effort: the program goes on after the end of its input"
+            self._nodes.best_effort = "best effort: the program keeps running after the end of its input"
 
     def close(self) -> None:
         """Ends the program, and all of its group."""
@@ -272,7 +272,7 @@ class _Program(Node):
         try:
             self.last_line = line.removesuffix(b"\r").decode()
         except UnicodeDecodeError:
-            raise NodeFailure("not-understood", f"says {_text(line)}, which is no UTF-8") from None
+            raise NodeFailure("not-understood", f"says {_text(line)}, which is not UTF-8") from None
         return self.form.outputs(self.last_line)
 
     def _is_ready(self, seconds: float) -> bool:
@@ -295,7 +295,7 @@ class _Program(Node):
 
     def _unasked(self) -> NodeFailure:
         said = self._lines[0] if self._lines else self._unfinished
-        return NodeFailure("speaks-unasked", f"says {_text(said)} that is no part of an answer")
+        return NodeFailure("speaks-unasked", f"says {_text(said)} that is not part of an answer")
 
     def _hangs(self, outputs: int) -> NodeFailure:
         half = f" and the unfinished line {_text(self._unfinished)}" if self._unfinished else ""
@@ -311,7 +311,7 @@ class _Program(Node):
         try:
             return NodeFailure("node-fails", f"{_ended_by(self._process.wait(ENDS_WITHIN))}{half}")
         except subprocess.TimeoutExpired:
-            return NodeFailure("hangs", f"has closed its output{half} and goes on running")
+            return NodeFailure("hangs", f"has closed its output{half} and keeps running")
 
 
 def _ended_by(code: int) -> str:

@@ -217,7 +217,7 @@ def never_delivered(owed: set[tuple[str, str]]) -> str:
 
 def goes_on_for_ever(owed: set[tuple[str, str]]) -> str:
     """The failure of a run that does not end, with the messages that it does not deliver."""
-    return f"it goes on for ever{'; ' * bool(owed)}{never_delivered(owed) if owed else ''}"
+    return f"it never terminates{'; ' * bool(owed)}{never_delivered(owed) if owed else ''}"
 
 
 def without_middle(story: str) -> str:

@@ -168,7 +168,7 @@ class ClassifiedLog(ClassifiedRuns):
             elif outcome == NOTHING:
                 verdicts.append(nothing_to_judge(order))
             else:
-                verdicts.append(not_decided(order, "there is no room for its constraints"))
+                verdicts.append(not_decided(order, "its constraints do not fit in memory"))
         return Classification(self._large_run(number, shown), self.reading, tuple(verdicts))
 
     def _context(self, number: int, run: Run, shown: Mapping[str, list[int]]) -> Context:

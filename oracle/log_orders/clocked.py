@@ -17,7 +17,7 @@ from crownless.oracle.logs.rows import Row, by_run
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 
-_OTHER_CLOCKS = "clocks of other events than these lines are no clocks of this log"
+_OTHER_CLOCKS = "the clocks count other events than these lines"
 _HINT = 'give {"P1": 2, "P2": 1}, or [2, 1] with an entry for each process'
 
 

@@ -120,7 +120,7 @@ class LogOptions:
         for process in self.processes:
             if not is_name(process):
                 hint = "give a text that shows, as the log has it in 'process'"
-                raise BadInput(f"--process '{printable_name(process)}' is no name of a process", hint=hint)
+                raise BadInput(f"--process '{printable_name(process)}' is not a process name", hint=hint)
 
     @property
     def named(self) -> dict[str, str]:
@@ -204,7 +204,7 @@ def path_of(name: str) -> Path | None:
     path = Path(name)
     if path.suffix == ".py":
         hint = f"check the protocol in it: crownless check {name} --json > runs.json; that can be shown"
-        raise BadInput("a Python file is no computation, run or log", hint=hint, file=name)
+        raise BadInput("a Python file is not a computation, run or log", hint=hint, file=name)
     found = library.located(name)
     if found is not None and found.suffix == ".json" and name in library.counterexamples(".json"):
         hint = f"crownless show {name}"

@@ -73,7 +73,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
         log.note("", f"{some(silent, 'state')} of {len(trace.states):,} without an event, as the first one")
     if trace.loop is not None:
         log.doubt("", all_but([], LASSO))
-        log.note("", f"{LASSO}: it goes on with a state it had")
+        log.note("", f"{LASSO}: it returns to an earlier state")
     return log
 
 

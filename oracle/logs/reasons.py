@@ -15,7 +15,7 @@ MAX_NAMED = 20
 CUT_OFF = "classify --skip-bad leaves out lines that are cut off"
 ONE_A_LINE = "give one event a line, as a JSON object"
 OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
-OWN_NAME = "give each message of a run a name of its own"
+OWN_NAME = "give each message of a run its own name"
 ORDERING = "a whole number, a decimal or an ISO 8601 time (all with a zone, or all without)"
 FROM_0 = "count the events of a process from 0"
 
@@ -86,13 +86,13 @@ ByClock = ReasonKind("ByClock", "{0}")
 
 #: Reasons among rows of one run.
 ONCE = "give each event once, and distinguish runs by 'run'; classify --skip-bad leaves copies out"
-IF_TWICE = "if the system does so: classify --complete; otherwise give each message of a run a name of its own"
+IF_TWICE = "if the system really does this: classify --complete; otherwise give each message of a run its own name"
 Copy = ReasonKind("Copy", "{0} has two events {1}, one a copy of the other", ONCE)
 TwoEvents = ReasonKind("TwoEvents", "{0} has two events {1}", OWN_INDEX)
 SentTwice = ReasonKind("SentTwice", "{0} is sent twice", OWN_NAME)
 DeliveredTwice = ReasonKind("DeliveredTwice", "{0} delivers {1} twice", IF_TWICE)
 CORRECT = "the 'peer' of a deliver is the sender: correct it, or leave it out"
-SendersDiffer = ReasonKind("SendersDiffer", "{0} is said to be sent by {1}", CORRECT, " and by ")
+SendersDiffer = ReasonKind("SendersDiffer", "the sender of {0} is given as {1}", CORRECT, " and by ")
 NotAReceiver = ReasonKind(
     "NotAReceiver", "{0} delivers {1}, which is sent to {2}", "name {0} in the 'peer' of the send"
 )

@@ -48,7 +48,7 @@ from .vector_clocks import Causes, ClockedEvent, EventId, Meaning
 GOVECTOR = r"(?<host>\S*) (?<clock>{.*})[ \t]*\n(?<event>.*)"
 #: The form of ShiVector, an older library: the text comes first.
 SHIVECTOR = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})"
-INFERRED = "inferred from clocks: messages that come late, or never, are not seen"
+INFERRED = "inferred from clocks: messages that arrive late or never are not seen"
 #: The most lines of text outside events that are shown.
 SKIPPED_UP_TO = 3
 _SEVERAL_RUNS = "if the log has several executions, separate them by an expression in its second line, as ShiViz does"

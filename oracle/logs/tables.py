@@ -99,7 +99,7 @@ def _as_plain_rows(table: pa.Table, form: Format, name: str, options: LogOptions
     has = table.schema.names
     several = [given for given, count in Counter(has).items() if count > 1]
     if several:
-        raise BadInput(f"it has two columns {several[0]!r}", hint="give each column a name of its own", file=name)
+        raise BadInput(f"it has two columns {several[0]!r}", hint="give each column its own name", file=name)
     given = [options.order_by] if options.order_by not in (None, BY_LINE) else []
     given += [part for column in options.columns for part in options.parts.get(column, ())]
     for theirs in given:
@@ -278,7 +278,7 @@ def blocks(
         elif form in ("csv", "parquet", "arrow") and not head:
             found = (block for block in _tables(file, form, name, options) if block[1].num_rows)
         else:
-            problem = f"{form} cannot be read in blocks here" if form else "this is no event log"
+            problem = f"{form} cannot be read in blocks here" if form else "this is not an event log"
             raise BadInput(problem, hint="give it as a file; if it is CSV: --format csv", file=name)
         if options.order_by is None:
             yield from found

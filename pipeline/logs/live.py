@@ -363,7 +363,7 @@ def read_live(spark: SparkSession, folder: str, *, files_at_once: int = 100) -> 
     """
     root = Path(folder)
     if not root.is_dir():
-        raise BadInput("there is no such folder", hint="make it, and put files into it", file=folder)
+        raise BadInput("there is no such folder", hint="create it, and add files to it", file=folder)
     files = [
         file for file in sorted(root.rglob("*")) if file.suffix in (".parquet", ".pq") and file.name[0] not in "._"
     ]

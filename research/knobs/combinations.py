@@ -169,7 +169,7 @@ def _knob(kind: type[ProtocolMachine], protocol: str, method: Any, alternatives:
     wanted = _arguments(getattr(kind, method))
     for name, alternative in alternatives.items():
         if not isinstance(alternative, FunctionType):
-            problem = f"{knob}: {printable_name(name)} is {type(alternative).__name__}, and no function"
+            problem = f"{knob}: {printable_name(name)} is {type(alternative).__name__}, not a function"
             raise BadInput(problem, hint=f"write def or lambda {', '.join(wanted)}: …")
         if len(_arguments(alternative)) != len(wanted):
             problem = f"{knob}: {printable_name(name)} takes ({', '.join(_arguments(alternative))})"

@@ -39,11 +39,11 @@ check rst --engine tlc
 check rst --reduce order
     unknown reduction 'order'; known: symmetry, all
 check rst --engine plain --reduce symmetry
-    --engine plain: the plain explorer has no reductions; leave out --engine or --reduce
+    --engine plain: the plain engine has no reductions; leave out --engine or --reduce
 check rst --engine plain --workers 2
-    --engine plain: the plain explorer has no workers; leave out --engine or --workers
+    --engine plain: the plain engine has no workers; leave out --engine or --workers
 check --engine plain --workers 2
-    --engine plain: the plain explorer has no workers; leave out --engine or --workers
+    --engine plain: the plain engine has no workers; leave out --engine or --workers
 check ses-rollback --engine native --crash P1
     ses-rollback: --engine native: the native engine does not support agreement of survivors; leave that out
 check kearns --reduce symmetry

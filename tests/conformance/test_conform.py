@@ -318,16 +318,16 @@ def test_the_summary_has_what_is_known(crownless: Crownless) -> None:
     assert answer.code == 0
     out = " ".join(answer.out.split())
     assert "generates 7 complete computations (2 messages, all delivered), exactly those of asynchronous order" in out
-    assert "over a channel that keeps the order of packets, such as TCP: --channel fifo" in out
+    assert "if the real channel keeps the order of packets, like TCP: --channel fifo" in out
     assert "answers repeated by new nodes: each at least" in out
-    assert "% or more at every send, or at every packet, is noticed, but for one chance in a million" in out
+    assert "% or more per input (error < 1e-6)" in out
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ([], "no implementation is given; give a class, such as node.py:MyNode"),
-        (["./their-node"], "'./their-node'; give its class"),
+        (["./their-node"], "expected FILE.py:CLASS, got './their-node'; for a program: -- ./their-node"),
         ([f"{CAUSAL}:Matrix", "--", "true"], "one implementation at a time"),
         (["--"], "no command after --"),
         (["--", "/nonexistent"], "/nonexistent cannot be started: No such file or directory"),

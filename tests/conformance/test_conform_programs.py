@@ -76,7 +76,7 @@ def test_a_program_that_does_not_take_replies_is_judged_by_free_sends(crownless:
     command = program(tmp_path, NO_REPLIES)
     answer = crownless("conform", "-n", "2", "-m", "2", "--quiet", "--", *command)
     assert answer.code == 0
-    assert "replies from inside deliveries: not offered, the node does not say `ok replies`" in answer.out
+    assert "replies from inside deliveries: not offered, since the node does not answer `ok replies`" in answer.out
     found = conform(command, messages=1)
     assert (found.takes_replies, found.json()["replies"], "replies" in found.scope) == (False, 0, False)
 
@@ -168,7 +168,7 @@ def ok():
 def test_a_line_too_many_is_named_after_its_input_whenever_it_comes(tmp_path: Path) -> None:
     found = conform(program(tmp_path, LATE), messages=3)
     assert (
-        found["speaks-unasked"].note == "after its answer to 'send 1 1-2.2' it says 'ok' that is no part of an answer"
+        found["speaks-unasked"].note == "after its answer to 'send 1 1-2.2' it says 'ok' that is not part of an answer"
     )
     assert [found[name].verdict for name in ("delivers-all", *JUDGED)] == ["unknown"] * (1 + len(JUDGED))
     assert found.realization is None
@@ -305,7 +305,7 @@ FAILING = {
     "no text": (
         "def on_send(to, message): write(bytes([0, 255, 254, 7, 10]))",
         "not-understood",
-        r"says b'\\x00\\xff\\xfe\\x07', which is no UTF-8",
+        r"says b'\\x00\\xff\\xfe\\x07', which is not UTF-8",
         1,
     ),
     "to no process": (

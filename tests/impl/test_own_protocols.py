@@ -298,7 +298,7 @@ def test_list_takes_protocols_and_show_says_that_a_python_file_is_no_run(crownle
     assert [facts["name"] for facts in listed.json["protocols"]] == ["rst", "hub.py:Hub"]
     code, _, err = crownless("show", "hub.py")
     assert code == 2
-    assert "a Python file is no computation, run or log; check the protocol in it" in err
+    assert "a Python file is not a computation, run or log; check the protocol in it" in err
 
 
 def test_a_class_with_the_name_of_a_bundled_one_is_none() -> None:

@@ -179,8 +179,8 @@ EACH = (
     "--column process=THAT --order-by THAT --column kind=THAT --column message=THAT --column peer=THAT "
     "(or peer=-, if sends do not name receivers)"
 )
-IF_TWICE = "if the system does so: classify --complete; otherwise give each message of a run a name of its own"
-OWN_NAME = "give each message of a run a name of its own"
+IF_TWICE = "if the system really does this: classify --complete; otherwise give each message of a run its own name"
+OWN_NAME = "give each message of a run its own name"
 CORRECT = "the 'peer' of a deliver is the sender: correct it, or leave it out"
 IN_QUOTES = "not JSON: Expecting property name enclosed in double quotes"
 TOO_MUCH = "not JSON: a number is too long, or the nesting too deep"

@@ -151,4 +151,6 @@ def test_the_command_reads_each_format_in_blocks(crownless: Crownless, tmp_path:
     for refused in (["--match"], ["--by-process"], ["--out", str(tmp_path / "out")], ["--pattern", "x"]):
         assert crownless("classify", "--one-run", plain, *refused).code == 2
     assert "not read block by block" in crownless("classify", "--one-run", str(examples / "events.otlp")).err
-    assert "this is no event log; give it as a file; if it is CSV" in crownless("classify", "--one-run", "mf-fig8").err
+    assert (
+        "this is not an event log; give it as a file; if it is CSV" in crownless("classify", "--one-run", "mf-fig8").err
+    )

@@ -146,7 +146,7 @@ with ending.stoppable(ending.Limits(seconds=float(sys.argv[1]))):
 """
 
 
-HINT = "interrupted; it ends as soon as it can, and at once by a second Ctrl-C"
+HINT = "interrupted; stopping (Ctrl-C again to stop at once)"
 
 
 @pytest.mark.parametrize(

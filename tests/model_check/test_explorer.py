@@ -246,7 +246,7 @@ def test_a_delivery_is_missing_where_something_else_can_go_on_for_ever(
     assert verdicts(result) == dict.fromkeys(verdicts(result), "holds") | ({"delivers-all": "violated"} if run else {})
     if run:
         assert sorted(says(result, "delivers-all")) == run
-        assert note(result, "delivers-all") == "from here on it can go on for ever; never delivered: m1 at P2"
+        assert note(result, "delivers-all") == "from here on it can repeat forever; never delivered: m1 at P2"
         assert result.exploration.terminal_states == 0 or kind is not Sulking
 
 

@@ -330,7 +330,7 @@ def test_a_search_that_cannot_be_saved_is_refused_in_one_line(
 
 
 def test_one_search_saves_to_a_directory(saved: Path, crownless: Crownless) -> None:
-    message = f"already holds a checkpoint; go on with it by --resume {saved}, or name another directory"
+    message = f"already holds a checkpoint; resume it with --resume {saved}, or name another directory"
     expected = (2, "", f"crownless: --checkpoint {saved}: {message}\n")
     assert crownless("check", "rst", "-m", "3", "--checkpoint", saved) == expected
     (saved / "notes.txt").touch()
@@ -354,7 +354,7 @@ def test_a_search_that_cannot_save_goes_on(tmp_path: Path) -> None:
         patch.object(os, "fsync", full),
     ):
         assert reported(both.native(checkpoint=checkpoint)) == reported(both.plain())
-    why = "No space left on device; the search goes on without saving, and what was saved before stays"
+    why = "No space left on device; the search continues without saving, and what was saved before stays"
     assert reports == [f"cannot save to {tmp_path}: {why}"]
     assert header_in(tmp_path, "native")["search"]["level"] == 1
 

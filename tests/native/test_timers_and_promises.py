@@ -191,7 +191,7 @@ def test_a_loop_takes_each_action_that_is_possible_for_ever() -> None:
         (
             {"timers": ("tick",)},
             {},
-            r"Mine\.internal .* can go on for ever: 'beat'.* \['tick'\] names no such step: timers = \(\"beat\",\)",
+            r"Mine\.internal .* can run forever: 'beat'.* \['tick'\] names no such step: timers = \(\"beat\",\)",
         ),
         ({"timers": ()}, {"parameters": {"copies": 2}}, "Mine has no parameter 'copies'; its parameters: none"),
         ({}, {"engine": "native"}, "Mine: --engine native: the native engine does not support timers; leave that out"),
@@ -303,7 +303,7 @@ def failure(subject: Any, **given: Any) -> str:
 
 def test_random_walks_find_a_run_that_never_ends_and_show_its_loop() -> None:
     said = failure(IgnoresDuplicates)
-    assert said.startswith("it goes on for ever; never delivered: m2 at ")
+    assert said.startswith("it never terminates; never delivered: m2 at ")
     loop = says(said)[says(said).index("and then again and again:") + 1 :]
     assert 2 <= len(loop) <= 40
     assert {line.split(": ")[1].split(" from")[0] for line in loop} == {"retransmit", "receive data m1"}

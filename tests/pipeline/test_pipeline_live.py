@@ -343,7 +343,7 @@ def test_a_live_log_is_reported_until_an_interrupt(spark: SparkSession, tmp_path
     options = ["--engine", "spark", "--live", "--idle-timeout", "600", "--out", out, "--json"]
     code, printed, err = crownless("classify", str(folder), *map(str, options))
     thread.join()
-    assert (code, err) == (1, f"crownless: judging what is put into {folder}; Ctrl-C ends it\n")
+    assert (code, err) == (1, f"crownless: judging files added to {folder}; Ctrl-C to stop\n")
     records = [json.loads(line)["update"] for line in printed.splitlines()]
     assert {(row["run"], row["order"], row["verdict"]) for row in records} == {
         ("r", order, "violated") for order in ("causal", "mailbox", "one-n", "n-n", "synchronous")

@@ -179,7 +179,7 @@ def test_where_z3_gives_up_nothing_is_claimed() -> None:
 @pytest.mark.parametrize(
     ("protocol", "why"),
     [
-        ("buffer", "it has buffers of its own or takes steps by itself"),
+        ("buffer", "it has its own buffers or takes internal steps"),
         ("isis", "it keeps queues or sets, of no fixed size"),
         ("optimal", "it keeps sets"),
         ("fifo-ack", "it keeps what may be missing"),

@@ -93,7 +93,7 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
         ("rst -n 0 --html x.html", "-n/--processes 0"),
         ("--html x.html", "there is nothing to explore; give a protocol, a class such as node.py:MyNode, a command"),
         ("rst --replay gone.json --html x.html", "gone.json: cannot read it: No such file or directory"),
-        ("mf-fig8 --replay gone.json --html x.html", "--replay: mf-fig8 is no protocol and no class of nodes"),
+        ("mf-fig8 --replay gone.json --html x.html", "--replay: mf-fig8 is neither a protocol nor a node class"),
         ("rst --replay gone.json --run friday --html x.html", "--run works only with an event log; leave it out"),
         ("counterexample-mf5 --run friday --html x.html", "--run works only with an event log; leave it out"),
         ("rst --replay gone.json -n 3 --html x.html", "--processes: the saved run has its own check; leave it"),

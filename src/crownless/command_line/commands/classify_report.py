@@ -97,7 +97,7 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
         how = (
             "lost for good [DFLL23]"
             if classification.reading == "lost"
-            else "still to come (can an order be kept yet?)"
+            else "still in flight (can an order still be kept?)"
         )
         print_line(f"not received: {names}; read as {how}" + "; see --unreceived" * (subject.delivery is None))
     print_line()
@@ -151,28 +151,27 @@ def _draw_violations(classification: oracle.Classification) -> None:
     for verdict in classification.verdicts:
         c = verdict.computation
         if not isinstance(classification.subject, oracle.LargeRun):
-            c = part_that_breaks(verdict, classification.reading)
+            c = part_that_violates(verdict, classification.reading)
         if verdict.witness is not None and c is not None and c.event_count <= DRAWN_UP_TO:
             drawn.setdefault(str(c), (c, []))[1].append(verdict.order)
     for c, orders in drawn.values():
         print_line()
-        print_line(f"{', '.join(orders)}: of all messages only those that show it")
+        print_line(f"{', '.join(orders)}: only the messages that show the violation")
         _draw(c, classification.reading)
 
 
 def _conclusion(classification: oracle.Classification) -> str:
-    """The kept orders, and the strongest among them; then the broken ones, and the unknown ones."""
+    """The kept orders, and the strongest among them; then the violated ones, and the unknown ones."""
     outcomes = {verdict.order: verdict.outcome for verdict in classification.verdicts}
 
     def those(outcome: str) -> str:
         return ", ".join(name for name, found in outcomes.items() if found == outcome)
 
     strongest = ", ".join(classification.strongest)
-    none = "none of these orders" if not those("unknown") else "none for certain"
     nothing = those("nothing")
     only_nothing = {*outcomes.values()} == {"nothing"}
-    kept = f"keeps {those('kept') or none}" + f" (strongest: {strongest})" * bool(strongest)
-    parts = [] if only_nothing else [kept]
+    kept = f"keeps {those('kept') or 'none of these orders'}" + f" (strongest: {strongest})" * bool(strongest)
+    parts = [kept] if those("kept") or not (only_nothing or those("unknown")) else []
     parts += [f"violates {those('violated')}"] * bool(those("violated"))
     parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
     parts += [f"nothing to judge: {NO_MESSAGE if only_nothing else nothing}"] * bool(nothing)
@@ -192,7 +191,7 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
     if not control:
         return None
     application = f"{subject.file}-application"
-    where = f"; what the application sees: {application}" if application in library.counterexamples() else ""
+    where = f"; as the application sees it: {application}" if application in library.counterexamples() else ""
     return f"note: control messages ({', '.join(control)}) count as messages here{where}"
 
 
@@ -274,8 +273,8 @@ def _where(parts: Sequence[ClassifiedRuns], first: tuple[int, int] | None) -> st
 # -- the details of a run ----------------------------------------------------------------------------------------------
 
 
-def part_that_breaks(verdict: Verdict, reading: UnreceivedPolicy) -> Computation | None:
-    """Only the messages that show that the order is violated; None if the witness lacks some of them."""
+def part_that_violates(verdict: Verdict, reading: UnreceivedPolicy) -> Computation | None:
+    """Only the messages that show the violation of the order; None if the witness lacks some of them."""
     c, witness = verdict.computation, verdict.witness
     messages = None if c is None or witness is None else messages_of(witness, c)
     if c is None or messages is None:

@@ -223,7 +223,7 @@ def classify_live(options: ClassifyOptions) -> int:
         interval = min(POLL_INTERVAL, idle_timeout / POLLS_A_TIMEOUT)
         query = start(live, read_live(spark, folder), str(where / "spark"), interval)
         if not options.quiet:
-            say(f"judging what is put into {folder}; Ctrl-C ends it")
+            say(f"judging files added to {folder}; Ctrl-C to stop")
         began = time_now()
         while query.isActive and not options.limits.reached(time_now() - began):
             sleep(min(INTERRUPT_INTERVAL, interval))

@@ -176,7 +176,7 @@ def _save(name: str, schedule: Schedule | None) -> None:
         say(f"{name} is not written: nothing is violated")
         return
     write_file("--save", name, json_of(schedule.json(), indent=2) + "\n")
-    say(f"{name}: the schedule that violates {schedule.violates}; again: crownless conform --replay {name} …")
+    say(f"{name}: the schedule that violates {schedule.violates}; replay it: crownless conform --replay {name} …")
 
 
 def _conform(

@@ -56,7 +56,7 @@ def _verdict(result: Conformance, line: PropertyResult) -> Text:
 
 
 def shown(result: Conformance) -> list[PropertyResult]:
-    """The violations that are drawn: of what is promised; if no order is, of the weakest that is violated, unless total
+    """The violations that are drawn: of what is promised; if no order is, of the weakest violated one, unless total
     order is kept.
     """
     found = [line for line in result.violations.values() if line.run is not None and line.property.promised]
@@ -79,12 +79,12 @@ def _print_run(result: Conformance, line: PropertyResult) -> None:
 
 def _print_actions(run: Run) -> None:
     if len(run) > LONGEST_DRAWN:
-        print_line(f"  (a run of {some(len(run), 'action')}, too many to be drawn; --json has them)")
+        print_line(f"  (a run of {some(len(run), 'action')}, too long to draw; --json has them)")
         print_line()
         return
     print_run(run)
     if any(action.action == "send" and not action.happened for action in run.actions):
-        print_line("     (not sent yet: the application sends it from inside its next delivery)")
+        print_line("     (not sent yet: the application sends it inside its next delivery)")
     print_line()
 
 
@@ -117,16 +117,16 @@ def _shown_by(result: Conformance, line: PropertyResult) -> str:
 def _facts(result: Conformance) -> list[str]:
     facts = [*_of_computations(result), *_of_replies(result)]
     if result["fifo"].verdict == "violated" and result.request.channel == "unordered" and not result.failures:
-        facts.append("over a channel that keeps the order of packets, such as TCP: --channel fifo")
+        facts.append("if the real channel keeps the order of packets, like TCP: --channel fifo")
     if TOTAL.name in result and result[TOTAL.name].verdict == "violated" and not result.request.orders:
         facts.append('to require total order: --order total, or promises = "total" in the class')
-    states = [] if result.runs is not None else [some(result.exploration.states, "state")]
-    facts.append(f"{'; '.join([*states, some(result.queries, 'different input')])} to nodes, {result.seconds:.1f} s")
+    states = "" if result.runs is not None else f"{some(result.exploration.states, 'state')}, "
+    facts.append(f"{states}{result.seconds:.1f} s")
     facts += [str(result.repeats)] if result.repeats.all else []
     if not result.takes_replies:
-        facts.append(f"{WITH_REPLIES}: not offered, the node does not say `ok replies`")
+        facts.append(f"{WITH_REPLIES}: not offered, since the node does not answer `ok replies`")
     if result.runs is not None and any(line.run is not None for line in result.violations.values()):
-        facts.append("runs were made shorter before they are shown; there may be shorter ones yet")
+        facts.append("the runs shown were shortened; shorter ones may exist")
     if result.unconfirmed is not None:
         facts.append(f"not confirmed: {result.unconfirmed}")
     return facts
@@ -186,14 +186,14 @@ def _conclusion(result: Conformance) -> str:
     name, orders = result.protocol, result.request.orders
     all_is_promised = DELIVERS_ALL.name in result.request.delivery
     if result.unconfirmed is not None:
-        return f"{name}: unknown: what it seemed to violate is not confirmed"
+        return f"{name}: unknown: an apparent violation was not confirmed"
     if result.violated:
         return f"{name} violates {listed(result.violated)}"
     if result.verdict == "unknown":
         return f"{name}: unknown: {result.undecided}{_before_replies(result)}"
     if result.runs is not None:
         also = " and delivers everything" if channel_named(result.request.channel).reliable and all_is_promised else ""
-        does = f"keeps {listed(orders)} order{also}" if orders else "fails in nothing"
+        does = f"keeps {listed(orders)} order{also}" if orders else "violates nothing"
         return f"{name} {does} in all of {some(result.made, 'random run')}{result.one_at_a_time}: a sample of all runs"
     kept = orders or result.named
     violated = [] if orders else [order for order in _weaker(kept) if order in result.violations]
@@ -208,7 +208,7 @@ def _before_replies(result: Conformance) -> str:
         return ""
     free = result.searches[0]
     kept = [order for order in result.request.orders if {line.verdict for line in free.lines(order)} == {"holds"}]
-    return f"; free sends keep {listed(kept)} order, with replies it is not decided" if kept else ""
+    return f"; free sends keep {listed(kept)} order; with replies it is undecided" if kept else ""
 
 
 def _weaker(orders: Sequence[str]) -> list[str]:

@@ -121,6 +121,6 @@ def explore(
 def _serve(explored: Explored) -> int:
     """Serves the page until interrupted."""
     with stoppable(), ExplorerServer(explored) as server:
-        say(f"{server.address} has the page; Ctrl-C ends this")
+        say(f"Serving at {server.address} (Ctrl-C to stop)")
         server.serve_forever()
     return EXIT_HOLDS

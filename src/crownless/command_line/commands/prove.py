@@ -152,8 +152,8 @@ def _print(found: list[proving.ProofReport], needed: dict[str, dict[str, list[st
         print_line("Where z3 gave up: raise --effort.")
     if any(needed.values()):
         print_line(
-            "Cannot do without: with this one dropped, and all others kept, z3 does not prove the claim: it refutes "
-            "it, or gives up (?). That is no derivation: of two that can stand in for each other neither is named."
+            "Needed: with all other hypotheses but without this one, z3 does not prove the claim: it refutes it, or "
+            "gives up (?). This is not a derivation: where either of two suffices, neither is named."
         )
     if explained:
         print_line()
@@ -245,17 +245,18 @@ def _print_doubts(proved: proving.ProofReport, needed: dict[str, list[str]]) -> 
         if put.again not in (None, "proved"):
             print_line(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
     for name, hypotheses in needed.items():
-        print_line(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
+        print_line(f"{proved.protocol}: {name}: needed: {'; '.join(hypotheses) or 'none'}")
 
 
 def _print_search(protocol: str, search: Search) -> None:
     """The search for a refuting run, which found none."""
     if search.incomplete is not None:
-        print_line(f"{protocol}: nothing is refuted, but not every run was tried: {search.incomplete} ({search.scope})")
+        why = f"not every run was explored: {search.incomplete} ({search.scope})"
+        print_line(f"{protocol}: nothing is refuted, but {why}")
         return
     print_line(
-        f"{protocol}: nothing is refuted: no run violates the order, or does not deliver all ({search.scope}); perhaps "
-        "the protocol is right, and the proof does not fit it (crownless check goes on to larger bounds)"
+        f"{protocol}: nothing is refuted: every run keeps the order and delivers everything ({search.scope}); perhaps "
+        "the protocol is correct and the proof does not fit it (crownless check tries larger bounds)"
     )
 
 

@@ -61,16 +61,16 @@ def _print(answer: Realization, *, drawings: bool) -> None:
     print_line(answer.scope)
     at_bound = some(answer.messages, "message")
     least = "at least " if answer.stopped else ""
-    facts = f"{answer.found.states:,} states, {answer.found.nodes:,} with their computations, {answer.seconds:.1f} s"
+    facts = f"{answer.found.states:,} states, {answer.seconds:.1f} s"
     print_line(f"generated: {least}{some(answer.computations, 'computation')} of {at_bound}; {facts}")
     if not answer.generates_nothing:
         _print_orders(answer)
         if drawings:
             _draw(answer)
     if answer.impossible:
-        print_line(f"and {answer.impossible:,} times messages in a circle, each received before it is sent")
+        print_line(f"and {answer.impossible:,} times a cycle of messages, each received before it is sent")
     if answer.found.misdelivers:
-        print_line("left out: runs that deliver a message twice, or to whom it was not sent; see crownless check")
+        print_line("left out: runs that deliver a message twice or to a wrong receiver; see crownless check")
     print_line(_conclusion(answer))
 
 
