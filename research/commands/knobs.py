@@ -140,7 +140,7 @@ def knobs(
 
 def _show(decision: Decision, *, as_json: bool) -> int:
     """Prints one combination."""
-    code = {"violated": EXIT_VIOLATED, "right": EXIT_HOLDS, "unknown": EXIT_UNKNOWN}[decision.outcome]
+    code = {"violated": EXIT_VIOLATED, "holds": EXIT_HOLDS, "unknown": EXIT_UNKNOWN}[decision.outcome]
     if as_json:
         print_json(decision.json())
         return code
@@ -163,7 +163,7 @@ def _print(found: KnobMap) -> None:
         f"{orders} order; every interleaving, up to {some(n, 'process')} and {some(m, 'message')}; "
         f"{found.channel} channel"
     )
-    if found.published.outcome != "right":
+    if found.published.outcome != "holds":
         print_line(f"as published: {found.published.said}")
         for action in found.published.run:
             print_line(f"  {action}")
@@ -173,7 +173,7 @@ def _print(found: KnobMap) -> None:
     _print_finds(found)
     for each in found.contradictions:
         print_line(f"a fault of this tool: proved and refuted: {each.combination.name}: {each.said}")
-    violated = [pair for pair in found.outcomes.most_common() if pair[0] not in ("right", "unknown")]
+    violated = [pair for pair in found.outcomes.most_common() if pair[0] not in ("holds", "unknown")]
     counts = [
         f"{number:,} {'fails' if number == 1 else 'fail'}"
         if name == FAILS
@@ -184,17 +184,17 @@ def _print(found: KnobMap) -> None:
 
 
 def _print_alone(found: KnobMap) -> None:
-    rows = Rows("knob", "alternative", "alone", "in right ones", right=("in right ones",))
-    right = {knob.name: dict.fromkeys(knob.alternatives, 0) for knob in found.knobs}
-    for decision in found.right:
+    rows = Rows("knob", "alternative", "alone", "hold with it", right=("hold with it",))
+    holding = {knob.name: dict.fromkeys(knob.alternatives, 0) for knob in found.knobs}
+    for decision in found.holding:
         for chosen, name in decision.combination.choices.items():
-            right[chosen][name] += 1
+            holding[chosen][name] += 1
     alone = {(knob.name, name): decision for knob, name, decision in found.alone()}
     for knob in found.knobs:
         for place, name in enumerate(knob.alternatives):
             decision = alone.get((knob.name, name), found.published)
             said = "; ".join(filter(None, (decision.said if place else "as published", decision.over)))
-            rows.add_row("" if place else knob.name, name, said, f"{right[knob.name][name]:,}")
+            rows.add_row("" if place else knob.name, name, said, f"{holding[knob.name][name]:,}")
     rows.print()
     print_line("alone: all else as published, that is, each knob at its first alternative")
 
@@ -221,17 +221,17 @@ def _print_families(found: KnobMap) -> None:
     if found.alike:
         print_line(found.alike)
     listed = ", ".join(map(str, sizes[:LISTED])) + " …" * (len(sizes) > LISTED)
-    print_line(f"changing one knob at a time, the right ones form {some(len(sizes), 'island')}, of {listed}")
-    if len(found.right) <= LISTED:
-        print_line("right:")
-        for decision in found.right:
+    print_line(f"changing one knob at a time, those that hold form {some(len(sizes), 'island')}, of {listed}")
+    if len(found.holding) <= LISTED:
+        print_line("they hold:")
+        for decision in found.holding:
             print_line(f"  {decision.combination.name}")
 
 
 def _print_pairs(found: KnobMap) -> None:
     for title, pairs in (
-        ("right only together", found.only_together()),
-        ("each right alone, wrong together", found.not_both()),
+        ("hold only together", found.only_together()),
+        ("each holds alone, violated together", found.not_both()),
     ):
         if pairs:
             print_line()
