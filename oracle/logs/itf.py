@@ -162,5 +162,5 @@ def _text(value: Any, *, inner: bool = False) -> str:
             return f"{{{', '.join(sorted(_text(part, inner=True) for part in parts))}}}"
         case dict() if not any(key.startswith("#") for key in value):
             return f"[{', '.join(f'{key} |-> {_text(part, inner=True)}' for key, part in sorted(value.items()))}]"
-    hint = "name messages and processes by texts, numbers, tuples, sets or records"
+    hint = "name messages and processes by strings, numbers, tuples, sets or records"
     raise BadInput(f"a value cannot be a name: {printable_name(str(value))}", hint=hint)

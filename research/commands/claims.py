@@ -13,17 +13,17 @@ from crownless.model_check.runs.runs import Run
 from crownless.research.claims.ledger import Finding, entries_named, recompute, summary
 from crownless.research.theorems.evidence import Shown
 from crownless.runtime.ending import Limits, Stopped, stoppable
-from crownless.spec.bibliography import TEXTS
+from crownless.spec.bibliography import PAPERS
 
 from .claims_page import claims_in_html
 
-_TEXTS = "".join(f"  {prefix:4} {text}\n" for prefix, text in TEXTS.items())
+_PAPERS = "".join(f"  {prefix:4} {text}\n" for prefix, text in PAPERS.items())
 
 
 @click.command(
     cls=Command,
     everyday="quick drawn html max_seconds as_json",
-    epilog=f"\b\nThe papers (crownless list sources):\n{_TEXTS}",
+    epilog=f"\b\nThe papers (crownless list sources):\n{_PAPERS}",
 )
 @click.argument("claims", nargs=-1, metavar="[ID | WORDS]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")

@@ -22,7 +22,7 @@ from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.spec.orders import decide, kept_at
 from crownless.testing import schedules, stateful
 
-#: The channels over which the texts promise anything, by the channel they need: what arrives, arrives once.
+#: The channels over which the papers promise anything, by the channel they need: what arrives, arrives once.
 ENOUGH = {"unordered": ("unordered", "fifo", "lossy", "lossy-fifo"), "fifo": ("fifo",)}
 #: Protocols that do not keep what they promise.
 UNSAFE = ("rst-column", "isis-gc")
