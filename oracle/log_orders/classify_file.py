@@ -82,7 +82,7 @@ def _events(content: bytes, form: Format | None, request: LogRequest) -> Convert
         if form is None or form in CONVERTED:
             of = "a computation" if form is None else f"--format {form}"
             hint = "leave --match out: its messages have names"
-            raise BadInput(f"--match does not go with {of}", hint=hint, file=name)
+            raise BadInput(f"--match cannot be combined with {of}", hint=hint, file=name)
         from .matching import matched  # it needs numpy, which takes a while to import
 
         return matched(by_run(rows_in(content, form, name, replace(options, unnamed=True)), name), name)
@@ -159,11 +159,11 @@ def _one_run(request: LogRequest) -> Classifications:
 
     if not request.options.names_receivers:
         hint = "leave --one-run out, or name the receivers"
-        raise BadInput("--column peer=- does not go with --one-run", hint=hint, file=request.name)
+        raise BadInput("--column peer=- cannot be combined with --one-run", hint=hint, file=request.name)
     by = request.options.order_by
     if by not in (None, formats.BY_LINE):
         hint = f"sort the file by '{by}', and give --order-by line"
-        raise BadInput(f"--order-by {by} does not go with --one-run", hint=hint, file=request.name)
+        raise BadInput(f"--order-by {by} cannot be combined with --one-run", hint=hint, file=request.name)
     with request.around_monitor():
         rows = blocks(request.name, request.options, request.progress)
         found = classified_in_blocks(rows, request.name, request.orders, request.reading)

@@ -242,7 +242,7 @@ def content_of(name: str, options: LogOptions) -> tuple[bytes, Format | None]:
     for option, flag in options.given.items():
         if option not in ("form", *allowed):
             of = "a computation" if form is None else f"--format {form}"
-            raise BadInput(f"{flag} does not go with {of}", hint="leave it out", file=name)
+            raise BadInput(f"{flag} cannot be combined with {of}", hint="leave it out", file=name)
     return content, form
 
 

@@ -46,7 +46,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     """The log in this content; raises `BadInput`."""
     if unused := [column for column in options.columns if column not in _FIELDS]:
         hint = f"name one of {', '.join(_FIELDS)}: a trace is one run, and numbers its states"
-        raise BadInput(f"--column {unused[0]} does not go with --format itf", hint=hint)
+        raise BadInput(f"--column {unused[0]} cannot be combined with --format itf", hint=hint)
     trace = decode_json(content, _Trace, file=name, hint=_HINT)
     index, rows = Counter[str](), list[Row]()
     before: _Event | None = None

@@ -4,8 +4,8 @@ A producer span is a send. A consumer span delivers the messages of the producer
 producer with several consumers sends one message to several processes; a consumer with several producers delivers each
 of their messages. A process is a `service.name`, with its `service.instance.id` if present.
 
-The file is one run, whatever the traces of its spans. Time stamps are not compared between processes, whose clocks
-differ. Within a process only time stamps order the spans: by start time on one clock, as a note says. If two start at
+The file is one run, whatever the traces of its spans. Timestamps are not compared between processes, whose clocks
+differ. Within a process only timestamps order the spans: by start time on one clock, as a note says. If two start at
 the same time, and neither is the other's parent, or if one span delivers several messages, the order is unknown, and so
 are the verdicts that depend on it (`uncertain`).
 

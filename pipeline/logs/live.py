@@ -16,9 +16,9 @@ while the stream runs counts, so no run ends while every batch takes longer than
 distinguished from a source that lags by more than the timeout with short batches: if that may happen, name an
 `event_time`.
 
-*By the time in the log* (`event_time`, the name of a column of time stamps). A run ends when the latest time in the
+*By the time in the log* (`event_time`, the name of a column of timestamps). A run ends when the latest time in the
 log, less `max_lateness`, is past its last event by `idle_timeout`. Clocks, stops and backlogs do not matter. But while
-no event at all arrives, no run ends; and a time stamp from far in the future ends them all.
+no event at all arrives, no run ends; and a timestamp from far in the future ends them all.
 
 An event of an ended run is left out for as long as the end is remembered (`retention`, by the same clock), and the
 verdicts on that run which it could change become unknown. An event after that begins a new run, with a hole. A row that
@@ -206,7 +206,7 @@ class LiveLog:
     """The runs of a live log. `on_records` gets the new records, after each batch and each poll with any.
 
     `first` is the index of the first event of each process. `event_time` names a column of the log (of lines, a key):
-    time stamps, ISO 8601 texts, or seconds since 1970. An event without a time belongs to its run and does not prolong
+    timestamps, ISO 8601 texts, or seconds since 1970. An event without a time belongs to its run and does not prolong
     it. `checkpoint`: a file for the state. It is read by `pickle`: use only your own.
     """
 

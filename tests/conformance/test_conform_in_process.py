@@ -1,4 +1,4 @@
-"""Classes of nodes in process: shapes that are understood, restarts, packets with time stamps, and each way to fail."""
+"""Classes of nodes in process: shapes that are understood, restarts, packets with timestamps, and each way to fail."""
 
 from __future__ import annotations
 

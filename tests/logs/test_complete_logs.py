@@ -331,7 +331,7 @@ def test_declared_processes_count_in_logs_of_other_tools(crownless: Crownless, f
 def test_options_that_do_not_go_together(crownless: Crownless, tmp_path: Path, options: str) -> None:
     answer = crownless("classify", written(tmp_path, GOOD), *options.split())
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith(f"crownless: {options.split()[0]} does not go with --")
+    assert answer.err.startswith(f"crownless: {options.split()[0]} cannot be combined with --")
     assert "; leave one of them out" in answer.err
     assert answer.err.count("\n") == 1
 
@@ -340,7 +340,7 @@ def test_options_that_do_not_go_together(crownless: Crownless, tmp_path: Path, o
 def test_neither_is_said_of_a_computation(crownless: Crownless, option: list[str]) -> None:
     answer = crownless("classify", "mf-fig8", *option)
     assert answer.code == 2
-    assert answer.err == f"crownless: mf-fig8: {option[0]} does not go with a computation; leave it out\n"
+    assert answer.err == f"crownless: mf-fig8: {option[0]} cannot be combined with a computation; leave it out\n"
 
 
 REFUSED = {

@@ -168,7 +168,7 @@ def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, objec
 OBJECT = "give one event a line, as a JSON object"
 NOT_JSON = f"{OBJECT}, as jq -c '.[]' does with a list; classify --skip-bad leaves out lines that are cut off"
 PROCESS = "give the name of the event's process, a string"
-INDEX = "give the event's number on its process, an integer counted from 0, or a time stamp by --order-by"
+INDEX = "give the event's number on its process, an integer counted from 0, or a timestamp by --order-by"
 HIDDEN = 'no name holds "\\n", which does not show'
 KINDS = "send, deliver, receive, internal"
 MESSAGE = "give the message's name, a string or an integer, or add --match if the log has none"

@@ -1,4 +1,4 @@
-"""Logs as people have them: time stamps instead of indices, names of their own, copies, and lines that are cut off."""
+"""Logs as people have them: timestamps instead of indices, names of their own, copies, and lines that are cut off."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def verdicts(answer: Any) -> dict[str, str]:
 
 
 def without_index(rows: Sequence[Row], value: Callable[[int], Any]) -> list[Row]:
-    """The rows with a time stamp `ts` instead of an index; stamps of one process are unlike those of another one."""
+    """The rows with a timestamp `ts` instead of an index; stamps of one process are unlike those of another one."""
     names = sorted({row["process"] for row in rows})
     stamped = [{**row, "ts": value(3 * row["index"] + names.index(row["process"]))} for row in rows]
     return [{name: of for name, of in row.items() if name != "index"} for row in stamped]
@@ -93,15 +93,15 @@ TIE = {**event("P1", 2, "send", "z", "P2"), "ts": 5}
 #: More rows, options, and the refusal; `{n}` is the line of row n.
 REFUSED: list[tuple[list[Row], str, str]] = [
     ([TIE], "--order-by ts", ":{4}: P1 has two events with 'ts' 5: lines {1} and {4}; order by a column"),
-    ([], "--order-by ts --one-run", "does not go with --one-run; sort the file by 'ts', and give --order-by line"),
+    ([], "--order-by ts --one-run", "combined with --one-run; sort the file by 'ts', and give --order-by line"),
     ([{**TIE, "ts": None}], "--order-by ts", ":{4}: 'ts' is missing; give a whole number, a decimal or an ISO 8601"),
     ([], "--order-by seq", ":{1}: 'seq' cannot be \"a\"; give a whole number, a decimal or an ISO 8601 time"),
     ([], "--order-by tz", "'tz'"),
     ([], "--order-by ts --column index=seq", "the column 'index' and --order-by both order the events; leave one"),
-    ([], "--order-by ts --clocks", "--order-by does not go with --clocks; leave one of them out"),
-    ([], "--order-by line --engine spark", "--order-by line does not go with --engine spark; name a column"),
-    ([], "--skip-bad --match", "--skip-bad does not go with --match"),
-    ([], "--column peer=- --one-run", "--column peer=- does not go with --one-run; leave --one-run out"),
+    ([], "--order-by ts --clocks", "--order-by cannot be combined with --clocks; leave one of them out"),
+    ([], "--order-by line --engine spark", "--order-by line cannot be combined with --engine spark; name a column"),
+    ([], "--skip-bad --match", "--skip-bad cannot be combined with --match"),
+    ([], "--column peer=- --one-run", "--column peer=- cannot be combined with --one-run; leave --one-run out"),
     ([TIE], "", "P1"),
     ([], "--column ts=index", "unknown column 'ts'; it is --column index=ts"),
     ([], "--kind deliver=recv", "unknown kind 'recv'; it is --kind recv=deliver"),
@@ -153,7 +153,7 @@ def test_places_are_those_of_the_exact_values(values: list[Decimal]) -> None:
 @pytest.mark.parametrize(
     ("index", "note"),
     [
-        ([100, 101, 102, 103], "'index' looks like a time stamp, not"),
+        ([100, 101, 102, 103], "'index' looks like a timestamp, not"),
         ([0, 5, 0, 1], None),
     ],
 )

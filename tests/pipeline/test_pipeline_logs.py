@@ -226,7 +226,7 @@ def test_clocks_are_compared_with_the_messages_of_each_run(spark: SparkSession, 
     judged = judge_by_clocks(read(spark, path))
     assert {key: of[0] for key, of in collected(judged).items()} == known
     assert judged.account() == (len(lines), len(lines), 0)
-    # A clock that does not go with the others, in one run, and one without a clock: nothing else is unknown.
+    # A clock that contradicts the others, in one run, and one without a clock: nothing else is unknown.
     first, second = (next(e for e in clocked if e["run"] == run) for run in ("run0", "run1"))
     first["clock"], second["clock"] = [99] * len(first["clock"]), None
     parquet(tmp_path / "log.parquet", *_flat(clocked))

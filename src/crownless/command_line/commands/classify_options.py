@@ -178,13 +178,13 @@ class ClassifyOptions:
                 raise BadInput(f"{name} requires {needed}", hint=f"add {needed}, or leave {name} out")
         for name, others in (NOT_ON_SPARK if self.engine == "spark" else NOT_BESIDE).items():
             if name in given and (clash := [other for other in others if other in given]):
-                raise BadInput(f"{clash[0]} does not go with {name}", hint="leave one of them out")
+                raise BadInput(f"{clash[0]} cannot be combined with {name}", hint="leave one of them out")
         if self.engine == "spark" and self.log.order_by == BY_LINE:
             hint = "name a column; Spark does not keep the order of lines"
-            raise BadInput("--order-by line does not go with --engine spark", hint=hint)
+            raise BadInput("--order-by line cannot be combined with --engine spark", hint=hint)
         if self.complete and self.reading == "pending":
             hint = "leave one of them out: in a complete log nothing is still in flight"
-            raise BadInput("--complete does not go with --unreceived pending", hint=hint)
+            raise BadInput("--complete cannot be combined with --unreceived pending", hint=hint)
         for name in ("--engine spark", "--out"):
             if name in given and len(self.files) != 1:
                 raise BadInput(
