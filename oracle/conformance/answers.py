@@ -158,7 +158,7 @@ class Answers:
     def _ask(self, query: Query) -> Answer | NodeFailure:
         process, inputs = query
         if len(inputs) > self._most_inputs:
-            said = f"P{process + 1} has had {self._most_inputs:,} inputs, and there are still more for it"
+            said = f"P{process + 1} received {self._most_inputs:,} inputs, and more are pending"
             return NodeFailure("floods", said)
         hangs = self._hangs.setdefault(type(inputs[-1]), [])
         if len(hangs) >= MAX_HANGS:

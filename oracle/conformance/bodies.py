@@ -58,7 +58,7 @@ def to_ignore(pattern: str | None) -> Pattern[str] | None:
     try:
         return re.compile(pattern)
     except re.error as error:
-        said = f"what to ignore, '{printable(pattern)}', is not a regular expression: {error}"
+        said = f"the expression to ignore, '{printable(pattern)}', is not a regular expression: {error}"
         raise BadInput(said, hint=r"such as '\d+\.\d+' for timestamps") from None
 
 

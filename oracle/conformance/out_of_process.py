@@ -107,7 +107,7 @@ class OutOfProcess(Implementation):
                 program.close()
             return form
         if all(failure.kind == "node-fails" for _, failure in failures):
-            said = f"'{self.name}' does not start in any form of lines: {failures[0][1].said}"
+            said = f"'{self.name}' starts with none of the known line protocols: {failures[0][1].said}"
             raise BadInput(said, hint=f"run it by hand: {forms[0].end}, the first one too")
         spoken = [pair for pair in failures[:2] if any(pair[0].understands(line) for line in lines)]
         goes_on = [pair for pair in failures if pair[1].kind != "node-fails"]
@@ -154,7 +154,7 @@ class _Program(Node):
         except (OSError, ValueError) as error:
             self._errors.close()
             reason = getattr(error, "strerror", None) or str(error)
-            hint = "give the command of a program that can be run here"
+            hint = "give the command of a program that runs on this machine"
             raise BadInput(f"{shown(command[0], str)} cannot be started: {reason}", hint=hint) from None
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -81,7 +81,7 @@ def _events(content: bytes, form: Format | None, request: LogRequest) -> Convert
     if request.how == "match":
         if form is None or form in CONVERTED:
             of = "a computation" if form is None else f"--format {form}"
-            hint = "leave --match out: its messages have names"
+            hint = "leave out --match: its messages have names"
             raise BadInput(f"--match cannot be combined with {of}", hint=hint, file=name)
         from .matching import matched  # it needs numpy, which takes a while to import
 
@@ -130,7 +130,7 @@ def _of_columns(
         with request.around_monitor():
             table = read_table(content, form, name, options)
         if not table.num_rows:
-            raise BadInput("the log is empty", hint="give one event a row", file=name)
+            raise BadInput("the log is empty", hint="give one event per row", file=name)
         log = None
         if table.num_rows > SMALL_UP_TO:
             log = _by_monitor(table, request, formats.numbering(content, form, table.num_rows))

@@ -110,7 +110,7 @@ class LogOptions:
             if kind not in KINDS:
                 raise _unknown("kind", kind, KINDS, theirs, f"--kind {kind}={theirs}")
         if self.order_by is not None and "index" in self.columns:
-            hint = "leave one of them out: with --order-by no index is needed"
+            hint = "leave one of them out; --order-by needs no index"
             raise BadInput("the column 'index' and --order-by both order the events", hint=hint)
         known: dict[str, str] = {}
         for name, theirs in self.named.items():
@@ -119,7 +119,7 @@ class LogOptions:
                 raise BadInput(f"'{known[theirs]}' and '{name}' are both to be the column {theirs!r}", hint=hint)
         for process in self.processes:
             if not is_name(process):
-                hint = "give a text that shows, as the log has it in 'process'"
+                hint = "give a non-empty printable name, as in the log's 'process'"
                 raise BadInput(f"--process '{printable_name(process)}' is not a process name", hint=hint)
 
     @property

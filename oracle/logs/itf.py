@@ -45,7 +45,7 @@ class _Trace(msgspec.Struct):
 def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     """The log in this content; raises `BadInput`."""
     if unused := [column for column in options.columns if column not in _FIELDS]:
-        hint = f"name one of {', '.join(_FIELDS)}: a trace is one run, and numbers its states"
+        hint = f"name one of {', '.join(_FIELDS)}: a trace is one run and numbers its own states"
         raise BadInput(f"--column {unused[0]} cannot be combined with --format itf", hint=hint)
     trace = decode_json(content, _Trace, file=name, hint=_HINT)
     index, rows = Counter[str](), list[Row]()
@@ -54,7 +54,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
         try:
             event = _event(state, options)
             if options.complete and event is not None and event == before and event[1] == "deliver":
-                raise BadInput(f"{event[0]} delivers {event[2]} here and in the state before", hint=_UNCHANGED)
+                raise BadInput(f"{event[0]} delivers {event[2]} here and in the previous state", hint=_UNCHANGED)
         except BadInput as problem:
             raise BadInput(f"state {number}: {problem.message}", hint=problem.hint) from None
         before = event
@@ -63,7 +63,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
             rows.append(Row(number, "", process, index[process], kind, message, peers))
             index[process] += 1
     if not rows:
-        hint = f"have a variable '{EVENT}' with process, kind, message and peer, or say by --column where they are"
+        hint = f"have a variable '{EVENT}' with process, kind, message and peer, or name their places with --column"
         raise BadInput(f"none of {len(trace.states):,} states records the event that led to it", hint=hint)
     if options.complete and trace.loop is not None:
         raise BadInput(f"--complete: {LASSO}", hint="leave --complete out, or give a trace that ends")
@@ -141,7 +141,7 @@ def _name(value: Any, what: str) -> str:
     except RecursionError:
         raise BadInput("a value is nested too deeply for a name", hint="name messages by strings or numbers") from None
     if not text or not text.isprintable():
-        problem = f"the '{what}' of an event is {'no name that can be printed' if text else 'missing'}"
+        problem = f"the '{what}' of an event is {'not a printable name' if text else 'missing'}"
         raise BadInput(problem, hint="give a string or a number, or name its place with --column")
     return text
 

@@ -127,7 +127,7 @@ def _span(number: int, resource: _Attributes, given: _Given, known: Spans) -> Sp
     names = {f"SPAN_KIND_{name}": kind for kind, name in enumerate(KINDS)}
     kind = names.get(given.kind, -1) if isinstance(given.kind, str) else given.kind
     if not 0 <= kind < len(KINDS):
-        raise BadInput("the 'kind' of a span is unknown", hint="a number from 0 to 5, or such as SPAN_KIND_PRODUCER")
+        raise BadInput("the 'kind' of a span is unknown", hint="give 0 to 5, or a name such as SPAN_KIND_PRODUCER")
     trace = given.trace_id.lower()
     parent = (trace, given.parent_span_id.lower()) if given.parent_span_id else None
     links = list(dict.fromkeys((link.trace_id.lower(), link.span_id.lower()) for link in given.links))
@@ -210,7 +210,7 @@ def _convert(log: ConvertedLog, spans: Spans, complete: bool) -> None:
             if len(at_once) > 1 and not (by_parent and len(at_once) == 2):
                 tied.append(at_once)
     if complete and without:
-        problem = f"--complete: the span {without[0]} leads to no producer, so what it delivers is not known"
+        problem = f"--complete: the span {without[0]} has no link to a producer, so its message is unknown"
         raise BadInput(problem, hint="leave --complete out, or give the span a link")
     topics = {names[span.id]: span.topic for span in spans.values() if span.id in names and span.topic}
     log.add("", rows, _AGAIN, complete=complete, by="span", topics=topics)

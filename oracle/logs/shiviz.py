@@ -89,8 +89,8 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
         others += lines(end, past)
         known, line = begins.setdefault(run, line_at(first)), line_at(first)
         if known != line:
-            problem = f"two executions are called {printable_name(run)}: lines {known} and {line}"
-            raise BadInput(problem, hint="have the group 'trace' of the second line name them apart", line=line)
+            problem = f"two executions have the name {printable_name(run)}: lines {known} and {line}"
+            raise BadInput(problem, hint="make the group 'trace' of the second line distinguish them", line=line)
         if events:
             _convert(log, run, events, pattern, options.complete)
             _add_lost_events(log, run, events, others)
@@ -127,7 +127,7 @@ def _compiled(text: str, what: str, required: Iterable[str] = (), line: int | No
         raise BadInput(f"{what} is not a regular expression: {error}", hint=hint, line=line) from None
     for name in required:
         if name not in found.groupindex:
-            raise BadInput(f"{what} has no group '{name}'", hint=f"name a group so: (?<{name}>…)", line=line)
+            raise BadInput(f"{what} has no group '{name}'", hint=f"add a named group: (?<{name}>…)", line=line)
     return found
 
 
@@ -179,7 +179,7 @@ def _event(found: re.Match[str], line: int) -> ClockedEvent:
     host, clock = found["host"] or "", found["clock"] or ""
     if not host or not host.isprintable():
         problem = "an event has no host" if not host else "the name of a host cannot be printed"
-        raise BadInput(problem, hint="have the group 'host' match a name", line=line)
+        raise BadInput(problem, hint="make the group 'host' match a name", line=line)
     hint = 'a clock is a JSON object, such as {"a": 1, "b": 2}; a host\'s own entry counts its events from 1'
     try:
         value = json.loads(clock.replace('\\"', '"'))  # a string of TLA+, as in ShiViz's example of TLC
@@ -195,7 +195,7 @@ def _convert(
 ) -> None:
     """Adds the events of a run to the log, with notes on them."""
     if all(event.number != 1 for event in events):
-        hint = "a host's own entry numbers its events from 1: give the log from its beginning on"
+        hint = "a host's own entry numbers its events from 1: give the log from its beginning"
         raise BadInput("no host's event 1 is in the log" + f" of {run}" * bool(run), hint=hint, line=events[0].line)
     lines = vector_clocks.lines_by_host(events, _SEVERAL_RUNS)
     causes = vector_clocks.immediate_causes(lines)
@@ -217,7 +217,7 @@ def _message(event: ClockedEvent, pattern: re.Pattern[str]) -> Meaning:
     found = pattern.search(event.text)
     groups = {} if found is None else {name: (text or "").strip() for name, text in found.groupdict().items()}
     if groups.get("send") and groups.get("deliver"):
-        hint = "separate the two by |, so that an event matches one of them at most"
+        hint = "separate the two by |, so that an event matches at most one of them"
         raise BadInput(f"an event of {event.host} is both a send and a deliver", hint=hint, line=event.line)
     if message := groups.get("send"):
         return "send", message, tuple(part for part in _SEPARATORS.split(groups.get("to", "")) if part)

@@ -87,9 +87,9 @@ def _tables(file: Any, form: Format, name: str, options: LogOptions) -> Iterator
             yield row + (form == "csv"), plain
             row += plain.num_rows
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
-        hint = "write it again, or name its format by --format"
+        hint = "write it again, or name its format with --format"
         if form == "csv":
-            hint = f"give a line of column names, and each event on a line with a cell for each column; {CUT_OFF}"
+            hint = f"give a line of column names, then one line per event with a cell for each column; {CUT_OFF}"
         problem = f"it cannot be read as {FORMATS[form].called}: {formats.first_line(error)}"
         raise BadInput(problem, hint=hint, file=name) from None
 
@@ -263,7 +263,7 @@ def blocks(
     compression = formats.compression_of(path)
     if form not in ("jsonl", "csv", None) and (form not in ("parquet", "arrow") or path is None or compression):
         files = form in ("parquet", "arrow")
-        hint = "leave --one-run out" + ", or give it as a file that is not compressed as a whole" * files
+        hint = "leave --one-run out" + ", or give it as an uncompressed file" * files
         raise BadInput(f"{form} cannot be read in blocks here", hint=hint, file=name)
     try:
         opened = sys.stdin.buffer if path is None else path.open("rb")

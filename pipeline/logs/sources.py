@@ -161,7 +161,7 @@ def is_parquet(path: str) -> bool:
             )
     kinds = {file.suffix in _PARQUET for file in files}
     if len(kinds) == 2:
-        hint = "put the Parquet files into a folder of their own"
+        hint = "put the Parquet files into a separate folder"
         raise BadInput("it holds Parquet files and others", hint=hint, file=path)
     return True in kinds
 

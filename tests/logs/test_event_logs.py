@@ -165,8 +165,8 @@ def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, objec
 
 # -- bad logs ----------------------------------------------------------------------------------------------------------
 
-OBJECT = "give one event a line, as a JSON object"
-NOT_JSON = f"{OBJECT}, as jq -c '.[]' does with a list; classify --skip-bad leaves out lines that are cut off"
+OBJECT = "give one event per line, as a JSON object"
+NOT_JSON = f"{OBJECT}, as jq -c '.[]' does with a list; classify --skip-bad leaves out truncated lines"
 PROCESS = "give the name of the event's process, a string"
 INDEX = "give the event's number on its process, an integer counted from 0, or a timestamp by --order-by"
 HIDDEN = 'no name holds "\\n", which does not show'
@@ -174,7 +174,7 @@ KINDS = "send, deliver, receive, internal"
 MESSAGE = "give the message's name, a string or an integer, or add --match if the log has none"
 RECEIVER = "give the receiver, a string, or a list of receivers; if no send names one: --column peer=-"
 OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
-ONCE = "give each event once, and distinguish runs by 'run'; classify --skip-bad leaves copies out"
+ONCE = "give each event once, and distinguish runs by 'run'; classify --skip-bad leaves out copies"
 EACH = (
     "--column process=THAT --order-by THAT --column kind=THAT --column message=THAT --column peer=THAT "
     "(or peer=-, if sends do not name receivers)"

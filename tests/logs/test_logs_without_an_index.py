@@ -358,7 +358,7 @@ def test_a_last_line_that_is_cut_off_is_left_out(
     assert (answer.code, answer.json["perhaps_received"]) == (3, [{"message": "y", "receiver": "P2"}])
     nothing = [event("P1", 0, "odd"), event("P1", -1, "send")]
     refused = crownless("classify", "--skip-bad", written(tmp_path, nothing)).err
-    assert "log.jsonl:1: no line of it can be used; the first one: unknown kind 'odd'; known: " in refused
+    assert "log.jsonl:1: none of its lines is usable; the first one: unknown kind 'odd'; known: " in refused
 
 
 RUN_A = ["a,1,P,send,x,Q", "a,2,P,send,y,Q", "a,3,Q,deliver,x,", "a,4,Q,deliver,y,"]
@@ -419,7 +419,7 @@ def test_lines_that_are_left_out_keep_their_numbers(crownless: Crownless, tmp_pa
     ]  # fmt: skip
     refused = crownless("classify", str(tmp_path / "log.csv"), "--order-by", "ts").err
     assert "Expected 5 columns, got 2: P1,6; " in refused
-    assert "classify --skip-bad leaves out lines that are cut off" in refused
+    assert "classify --skip-bad leaves out truncated lines" in refused
 
 
 # -- a log of Kafka clients --------------------------------------------------------------------------------------------

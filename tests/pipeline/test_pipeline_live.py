@@ -233,7 +233,7 @@ def test_a_run_ends_when_the_stream_has_run_for_the_idle_timeout(clock: Clock, t
     assert poll(second, 2, 2, 1.5) == []
     assert poll(second, 1) == ["verdict", "hole", "judged"]  # the row without a run may be of it
     second.add(2, rows(Y))
-    assert facts(records)[-1] == ("left_out", Y, "it came after the run had ended")
+    assert facts(records)[-1] == ("left_out", Y, "it arrived after the run had ended")
     clock.now += 3600
     for _ in range(1800):
         poll(second, 2.1)
