@@ -137,8 +137,8 @@ class Checkpoint:
         differing = list(differences(header["request"], self._request))
         if differing:
             raise BadInput(
-                f"{where}: is of another check: {'; '.join(differing)}",
-                hint=f"request the same check as then, or {START_OVER_HINT}",
+                f"{where}: saved by a different check: {'; '.join(differing)}",
+                hint=f"repeat the original check, or {START_OVER_HINT}",
             )
         with undamaged(where):
             return msgspec.convert(header["search"], SavedSearch, str_keys=True), np.load(self.directory / CHECKPOINT)

@@ -298,11 +298,11 @@ def _out_of_range(name: str, known: Parameter, value: Setting, n: int) -> tuple[
         one, *_ = *each, known.least
         return "it is one for all processes", f"give one number, such as {name}={one}"
     if isinstance(value, tuple) and len(value) != n:
-        return f"{len(value)} values for {n} processes", "give one for each, or one for all"
+        return f"{len(value)} values for {n} processes", "give one per process, or one for all"
     if min(each) < known.least:
         return f"too small, {known.because}", f"give {known.least} or more"
     if known.most is not None and max(each) > known.most(n):
-        return f"too great for {n} processes", f"give {known.least} to {known.most(n)}"
+        return f"too large for {n} processes", f"give {known.least} to {known.most(n)}"
     return None
 
 
@@ -323,7 +323,7 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
         workload = Program(load_program(program) if isinstance(program, str) else program)
         if (n := len(workload.processes)) > MAX_PROCESSES:
             hint = f"give at most {MAX_PROCESSES}; 3 or 4 is a good start"
-            raise BadInput(f"program {workload.script.name} has {n} processes: more than crownless supports", hint=hint)
+            raise BadInput(f"{workload.script.name or 'the computation'} has {n} processes", hint=hint)
     several: str | None
     to_itself: str | None
     if workload is not None:
@@ -343,7 +343,7 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
                 raise BadInput(f"{option} {value}: nothing to explore", hint=f"give 1 to {most} {noun}")
             if value > most:
                 hint = f"give at most {most} {noun}; 3 or 4 is a good start"
-                raise BadInput(f"{option} {value}: more than crownless supports", hint=hint)
+                raise BadInput(f"{option} {value}: too large", hint=hint)
         sends = kind.sends if check.sends is None else known_sends(check.sends)
         workload = free = Free(processes, messages, self_sends=check.self_sends, sends=sends)
         several, to_itself = ("" if free.sends != "unicast" else None), ("" if free.self_sends else None)

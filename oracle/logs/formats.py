@@ -212,7 +212,7 @@ def path_of(name: str) -> Path | None:
     if found is None and "/" not in name and "." not in name:
         known = ", ".join(library.names())
         raise BadInput(
-            f"no file and no bundled computation is called '{printable_name(name)}'",
+            f"there is no file or bundled computation '{printable_name(name)}'",
             hint=f"bundled: {known}; counterexamples: crownless list counterexamples",
         )
     return found or path

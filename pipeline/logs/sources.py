@@ -156,9 +156,7 @@ def is_parquet(path: str) -> bool:
         form = format_of(file)
         if form not in (None, "jsonl", "parquet"):
             hint = "leave --engine spark out, or convert it"
-            raise BadInput(
-                f"Spark does not read {FORMATS[form].called}, but Parquet and JSON Lines", hint=hint, file=str(file)
-            )
+            raise BadInput(f"Spark reads Parquet and JSON Lines, not {FORMATS[form].called}", hint=hint, file=str(file))
     kinds = {file.suffix in _PARQUET for file in files}
     if len(kinds) == 2:
         hint = "put the Parquet files into a separate folder"

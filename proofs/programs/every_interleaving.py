@@ -175,7 +175,7 @@ def _resolved(check: Check) -> ResolvedCheck:
         raise BadInput("z3 checks only programs, not the free workload", hint="name one with --program")
     if check.crash is not None or check.clocks:
         raise BadInput(
-            "crashes and clocks are supported by the explorer only", hint="leave out --crash and --clock, or use check"
+            "only the explorer supports crashes and clocks", hint="leave out --crash and --clock, or use check"
         )
     resolved = check.resolve()
     assert isinstance(resolved.workload, Program)
@@ -188,7 +188,8 @@ def _resolved(check: Check) -> ResolvedCheck:
         )
     if resolved.channel_name not in CHANNELS:
         raise BadInput(
-            f"a {resolved.channel_name} channel cannot be put to z3", hint=f"use {' or '.join(CHANNELS)}, or use check"
+            f"a {resolved.channel_name} channel is not supported by z3",
+            hint=f"use {' or '.join(CHANNELS)}, or use check",
         )
     for order in resolved.orders:
         if order not in ORDERS:
@@ -210,8 +211,8 @@ def _run(check: ResolvedCheck, program: Program) -> SymbolicRun:
     of_queues = isinstance(PROOFS.get(check.protocol), QueueProof)
     proved = f"its proof is of an abstraction: crownless prove {check.protocol}; " if of_queues else ""
     raise BadInput(
-        f"{check.protocol} cannot be run on z3's terms: {why}",
-        hint=f"{proved}crownless check explores it; those that can: {', '.join(protocols_on_terms())}",
+        f"{check.protocol} cannot run on z3 terms: {why}",
+        hint=f"{proved}crownless check explores it; supported: {', '.join(protocols_on_terms())}",
     )
 
 

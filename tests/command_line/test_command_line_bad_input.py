@@ -57,11 +57,11 @@ check rst -n 0
 check rst -n -1
     -n/--processes -1: nothing to explore; give 1 to 16 processes
 check rst -n 1000000000
-    -n/--processes 1000000000: more than crownless supports; give at most 16 processes; 3 or 4 is a good start
+    -n/--processes 1000000000: too large; give at most 16 processes; 3 or 4 is a good start
 check rst -m 0
     -m/--messages 0: nothing to explore; give 1 to 64 messages
 check rst -m 1000000000
-    -m/--messages 1000000000: more than crownless supports; give at most 64 messages; 3 or 4 is a good start
+    -m/--messages 1000000000: too large; give at most 64 messages; 3 or 4 is a good start
 check rst -n 1
     1 process has no other process to send to; use two processes or more, or --self-sends
 check rst --set k=4
@@ -71,13 +71,13 @@ check extra-messages --set k=0
 check extra-messages --set k=4,0,4
     extra-messages: k=4,0,4: too small, an empty matrix has 0 non-zero entries; give 1 or more
 check extra-messages --set k=4,5
-    extra-messages: k=4,5: 2 values for 3 processes; give one for each, or one for all
+    extra-messages: k=4,5: 2 values for 3 processes; give one per process, or one for all
 check buffer-bounded --set input=0
     buffer-bounded: input=0: too small, a full buffer takes nothing in; give 1 or more
 check buffer-bounded --set output=1,2,3
     buffer-bounded: output=1,2,3: it is one for all processes; give one number, such as output=1
 check kearns --set server=4
-    kearns: server=4: too great for 3 processes; give 1 to 3
+    kearns: server=4: too large for 3 processes; give 1 to 3
 check kearns --order mailbox
     kearns orders the deliveries at one process only, of which mailbox says nothing; request fifo or causal
 check ses --crash P9
@@ -107,7 +107,7 @@ count -n 0 -m 3
 count -n 3 -m 1000000000
     -m 1000000000: cannot be enumerated; give 1 to 8
 show nope
-    no file and no bundled computation is called 'nope'; bundled: {COMPUTATIONS}; counterexamples: crownless list counterexamples
+    there is no file or bundled computation 'nope'; bundled: {COMPUTATIONS}; counterexamples: crownless list counterexamples
 classify gone.txt
     gone.txt: cannot read it: No such file or directory; name a text file or a log
 classify gone.parquet

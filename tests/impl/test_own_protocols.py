@@ -75,9 +75,8 @@ def test_a_search_of_it_is_saved_but_a_saved_file_names_no_code_to_run(hub: Path
     code, _, err = crownless("check", "--resume", "saved")
     assert code == 2
     assert err == (
-        "crownless: --resume saved: the saved search is of hub.py:Hub, a protocol of one's own, whose code is not run "
-        "because a saved file names it; name the protocol again, with the options of that check: crownless check "
-        "hub.py:Hub --resume saved\n"
+        "crownless: --resume saved: the saved search checks hub.py:Hub, and a saved file cannot name code to run; name "
+        "the protocol again, with the options of that check: crownless check hub.py:Hub --resume saved\n"
     )
     code, out, _ = crownless("check", "hub.py:Hub", "--resume", "saved", "--json", "--engine", "native")
     assert code == 1

@@ -31,7 +31,7 @@ from crownless.runtime.errors import BadInput
 
 PROGRAM = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive from P2; receive from P1\n"
 ROOT = Path(__file__).parents[2]
-OTHER = "request the same check as then, or start anew with --checkpoint and another directory"
+OTHER = "repeat the original check, or start anew with --checkpoint and another directory"
 
 
 def facts(out: str) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def test_a_saved_request_names_the_whole_check() -> None:
 def test_another_check_is_refused(arguments: str, message: str, saved: Path, crownless: Crownless) -> None:
     code, out, err = crownless("check", *arguments.split(), "--resume", saved)
     assert (code, out) == (2, "")
-    assert err.startswith(f"crownless: --resume {saved}: is of another check: {message}")
+    assert err.startswith(f"crownless: --resume {saved}: saved by a different check: {message}")
     assert err.endswith(f"; {OTHER}\n")
     assert err.count("\n") == 1
 

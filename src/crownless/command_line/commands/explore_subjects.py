@@ -71,7 +71,11 @@ def explored_subject(
         if others:
             named = f"choose one with --run NAME, such as --run {printable_name(one.run or '')}"
             raise BadInput(f"it has {len(others) + 1:,} runs", hint=named, file=name)
-        yield of_computation(one)
+        try:
+            explored = of_computation(one)
+        except BadInput as error:
+            raise error.at(file=name) from None
+        yield explored
     else:
         yield of_check(Check(protocol=name, **system))
 
