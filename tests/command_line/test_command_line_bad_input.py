@@ -79,7 +79,7 @@ check buffer-bounded --set output=1,2,3
 check kearns --set server=4
     kearns: server=4: too large for 3 processes; give 1 to 3
 check kearns --order mailbox
-    kearns orders the deliveries at one process only, of which mailbox says nothing; request fifo or causal
+    kearns orders the deliveries at one process only, which mailbox order does not constrain; request fifo or causal
 check ses --crash P9
     unknown process to crash 'P9'; did you mean 'P3'? known: P1, P2, P3
 check ses --crash P1 --crash P2
@@ -97,7 +97,7 @@ check rst --set k
 check extra-messages --set k=3 --set k=4
     --set k=4: k is set twice; give it once
 check rst --order asynchronous
-    --order asynchronous: its violations also violate delivers-once, which is always checked; name another order
+    --order asynchronous: a violation of it also violates delivers-once, which is always checked; name another order
 check murty-garg --self-sends
     murty-garg excludes messages to oneself; {SELF_SENDS}
 check rst --program mf-program-1 -n 4
@@ -191,7 +191,7 @@ cr.check("rst", reductions=3)
 cr.check("rst", parameters=3)
     `parameters` 3: not a dictionary; such as parameters={"k": 3}
 cr.check("rst", parameters={"k": "x"})
-    `parameters["k"]` 'x': not a whole number; give one, or a tuple of one for each process
+    `parameters["k"]` 'x': not a whole number; give one, or a tuple with one per process
 cr.check("rst", program=3)
     `program` 3: not a program; give its name, its file, its text, or what cr.program made of a text
 cr.check("rst", 2, program="mf-fig1")
@@ -225,11 +225,11 @@ cr.read_log("a.txt", format="xml")
 cr.read_log(["{}"], pattern="x")
     in-memory lines must be JSON; give `format` and `pattern` with a file
 cr.Recorder([3])
-    a process is called 3, which is not a string; give str(…)
+    the process name 3 is not a string; give str(…)
 cr.Recorder().send("A", "m", to=2)
-    a process is called 2, which is not a string; give str(…)
+    the process name 2 is not a string; give str(…)
 cr.Recorder().deliver("A", 1)
-    a message is called 1, which is not a string; give str(…)
+    the message name 1 is not a string; give str(…)
 """.strip()  # each is one line, however long
 
 
