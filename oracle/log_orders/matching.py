@@ -35,8 +35,8 @@ from crownless.oracle.logs.rows import Row, at_one_place, refuse
 from crownless.runtime.errors import BadInput
 
 IN_ORDER = (
-    "messages are named by payload and line of their send, and matched in sending order: an order broken here is "
-    "broken in every matching"
+    "messages are named by payload and line of their send, and matched in sending order; an order violated here "
+    "is violated in every matching"
 )
 NO_OTHER = "no other matching is a computation"
 #: The name of copies, some of which have no send.

@@ -24,7 +24,7 @@ Unordered = Sequence[frozenset[Copy]]
 
 #: With more copies in unordered events, a violation without two of a group is searched for in one way only.
 SEARCHED_UP_TO = 100
-ORDER_NOT_LOGGED = "broken only by an order among events that the log does not show"
+ORDER_NOT_LOGGED = "violated only by an order of events that the log does not show"
 
 
 @dataclass(frozen=True)
