@@ -28,6 +28,6 @@ def _print_discovered(found: Sequence[Discovered]) -> None:
     proved = [each for each in found if each.safe == "proved"]
     for assumed in dict.fromkeys(tuple(each.assumed) for each in proved):
         names = ", ".join(each.protocol for each in proved if tuple(each.assumed) == assumed)
-        print_line(f"Found by --discover of {names}: for any number of processes and messages. Assumed:")
+        print_line(f"Found by --discover for {names}; valid for any number of processes and messages. Assumed:")
         for assumption in assumed:
             print_line(f"- {assumption}")

@@ -174,7 +174,7 @@ def test_what_never_looks_is_ended_at_a_limit_or_by_a_second_signal(
 LONG_COMMANDS = {
     "check rst -n 4 -m 9 --quiet --workers 1": "interrupted",
     "check rst -n 4 -m 9 --engine plain --quiet": "interrupted",
-    "count -n 5 -m 6": "unknown: these at least are there",
+    "count -n 5 -m 6": "unknown: at least this many",
     "realize rst -n 4 -m 7 --quiet": "unknown: interrupted",
     "cost unordered rst --seeds 9999 -m 50": "mean and 95% confidence interval",
     "prove rst --why": "rst",
@@ -222,7 +222,7 @@ def test_one_interrupt_ends_whatever_z3_is_at(
 
     monkeypatch.setattr(z3.Solver, "check", never_ends)
     answer = crownless(*command.split())
-    assert (answer.code, answer.err) == (code, f"crownless: interrupted{'; nothing is known yet' * (code == 130)}\n")
+    assert (answer.code, answer.err) == (code, f"crownless: interrupted{'; no results yet' * (code == 130)}\n")
 
 
 def test_no_theorem_is_tried_again_once_it_is_to_end() -> None:

@@ -146,7 +146,7 @@ def test_the_browsers_own_back_leads_back_and_an_address_of_another_page_is_refu
     other = tmp_path / "other.html"
     other.write_text(explorer_page(space_of("rst", 3, 2).as_data(), "another page"), "utf-8")
     with opened(other.as_uri() + "#" + address.split("#")[1]) as shown:
-        assert shown.locator("#said").inner_text() == "The run in the address is of another page."
+        assert shown.locator("#said").inner_text() == "The run in the address belongs to another page."
         assert shown.locator("#run li").count() == 0
     with opened(f"{file.as_uri()}#run=abc") as shown:
         assert "no run that can be read" in shown.locator("#said").inner_text()

@@ -68,7 +68,7 @@ class Commands(click.Group):
 
             if ctx.meta.get(JSON):
                 print_json({"stopped": str(ended)})
-            say(f"{ended}; nothing is known yet")
+            say(f"{ended}; no results yet")
             return EXIT_INTERRUPTED if str(ended) == INTERRUPTED else EXIT_UNKNOWN
         except KeyboardInterrupt as error:  # click would print an empty line
             raise click.Abort from error

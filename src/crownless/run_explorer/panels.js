@@ -112,7 +112,7 @@ function showMoves(now, moves) {
     return item;
   }));
   const beyond = moves.length && moves.every((one) => one.next === BEYOND);
-  at("none").textContent = beyond ? "The states of this page end here; crownless explore --serve goes on." : moves.length ? "" : "Nothing more can happen.";
+  at("none").textContent = beyond ? "This page has no states beyond this one; crownless explore --serve computes them." : moves.length ? "" : "Nothing more can happen.";
 }
 
 /** The packets in flight, and why those that wait are held back. */

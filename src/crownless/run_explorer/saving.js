@@ -119,7 +119,7 @@ function testOfProtocol(space, moments, violated) {
   return [
     "import crownless as cr", "",
     `PROGRAM = """`, ...programOf(space, moments), `"""`, "", "",
-    `def test_no_run_breaks_${names.join("_or_").replace(/\W/g, "_")}() -> None:`,
+    `def test_no_run_violates_${names.join("_or_").replace(/\W/g, "_")}() -> None:`,
     `    found = cr.check(${given.join(", ")})`,
     `    assert not found.violations.keys() & {${names.map(quoted).join(", ")}}, str(found)`,
     "",

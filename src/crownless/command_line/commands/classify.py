@@ -112,7 +112,7 @@ def _classify_here(options: ClassifyOptions) -> int:
         outcomes.add("unknown")
         nothing = "" if out is None or out.exists() else f"; nothing was written to {out}"
         unjudged = [name for name in dict.fromkeys(options.files) if name not in judged]
-        say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(unjudged)}" * bool(unjudged) + nothing)
+        say(f"{part.reason}" + f"; not (fully) classified: {', '.join(unjudged)}" * bool(unjudged) + nothing)
     return EXIT_VIOLATED if options.complete and report.first_violations(parts) else exit_code(outcomes)
 
 

@@ -42,5 +42,5 @@ def count(processes: int, messages: int, self_sends: bool, limits: Limits, as_js
         rows.add_row(name, f"{number:,}", ORDERS[name].demands)
     rows.print()
     if found.stopped is not None:
-        print_line(f"unknown: these at least are there, not all are counted: {found.stopped}")
+        print_line(f"unknown: at least this many, not all are counted: {found.stopped}")
     return code
