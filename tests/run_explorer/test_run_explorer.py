@@ -149,7 +149,7 @@ def test_the_browsers_own_back_leads_back_and_an_address_of_another_page_is_refu
         assert shown.locator("#said").inner_text() == "The run in the address belongs to another page."
         assert shown.locator("#run li").count() == 0
     with opened(f"{file.as_uri()}#run=abc") as shown:
-        assert "no run that can be read" in shown.locator("#said").inner_text()
+        assert "contains no readable run" in shown.locator("#said").inner_text()
 
 
 @needs_chromium
@@ -180,5 +180,5 @@ def test_names_are_inert(tmp_path: Path) -> None:
 def test_an_address_that_is_none_of_the_page_is_said(tmp_path: Path) -> None:
     file = page_of(tmp_path, space_of("unordered", 2, 1))
     with opened(f"{file.as_uri()}#run=0.99") as shown:
-        assert "goes further than this page" in shown.locator("#said").inner_text()
+        assert "is longer than this page covers" in shown.locator("#said").inner_text()
         assert shown.locator("#run li").count() == 1
