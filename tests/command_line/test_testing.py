@@ -247,7 +247,11 @@ class Deaf:
 @pytest.mark.parametrize(
     ("subject", "options", "said"),
     [
-        (Numbers(0, 2, print, print), {}, "a Numbers cannot be driven: it is not a class; give the class, not an object"),
+        (
+            Numbers(0, 2, print, print),
+            {},
+            "a Numbers cannot be driven: it is not a class; give the class, not an object",
+        ),
         ("rst", {}, "'rst' cannot be driven: it is not a class; give the class, not an object"),
         (Deaf, {}, "Deaf cannot be driven; give it on_send and on_packet, or derive it from crownless.Protocol"),
         (

@@ -287,7 +287,7 @@ def test_a_limit_in_the_search_with_replies_leaves_the_verdict_on_free_sends() -
     request = Request(2, 2, channel="fifo", orders=("fifo",))
     found = conform(InProcess(Relay, 2), request, EndsThere(), on_input=on_input)
     assert found.verdict == "unknown"
-    said = "Relay: unknown: time limit of 0 s reached; free sends keep fifo order, with replies it is not decided"
+    said = "Relay: unknown: time limit of 0 s reached; free sends keep fifo order; with replies it is undecided"
     assert conclusion(found) == said
 
 
@@ -326,9 +326,9 @@ def test_the_summary_has_what_is_known(crownless: Crownless) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "no implementation is given; give a class, such as node.py:MyNode"),
+        ([], "no implementation is given; give either a class, such as node.py:MyNode"),
         (["./their-node"], "expected FILE.py:CLASS, got './their-node'; for a program: -- ./their-node"),
-        ([f"{CAUSAL}:Matrix", "--", "true"], "one implementation at a time"),
+        ([f"{CAUSAL}:Matrix", "--", "true"], "a command are given"),
         (["--"], "no command after --"),
         (["--", "/nonexistent"], "/nonexistent cannot be started: No such file or directory"),
         ([f"{CAUSAL}:Matrx"], "did you mean 'Matrix'?"),
@@ -501,7 +501,10 @@ def test_what_conform_prints_as_json_is_drawn(crownless: Crownless, tmp_path: Pa
         ({"processes": 99}, "it has 99 processes"),
         ({"channel": "tube"}, "unknown channel 'tube'"),
         ({"sends": "none"}, "invalid enum value 'none'"),
-        ({"steps": [{"process": "P9", "action": "send", "transmits": [], "happens": []}]}, "names a process P9"),
+        (
+            {"steps": [{"process": "P9", "action": "send", "transmits": [], "happens": []}]},
+            "names an unknown process P9",
+        ),
     ],
 )
 def test_a_schedule_that_cannot_be_is_refused(

@@ -188,7 +188,7 @@ def test_a_farewell_is_no_answer_and_who_goes_on_is_judged_by_best_effort(tmp_pa
         program(tmp_path, "threading.Thread(target=time.sleep, args=(999,)).start()"), messages=1, timeout=1.0
     )
     assert found.verdict == "holds"
-    assert "goes on after the end of its input" in str(found.best_effort)
+    assert "keeps running after the end of its input" in str(found.best_effort)
 
 
 #: At the third packet of a process, and nowhere else, a coin says in which order messages are delivered.
@@ -256,13 +256,13 @@ FAILING = {
     "closes its output": (
         "def on_packet(source, body): os.close(1); time.sleep(999)",
         "hangs",
-        "closed its output and goes on running",
+        "closed its output and keeps running",
         2,
     ),
     "closes its output after its last answer": (
         "def ok(): say('ok'), word == 'packet' and os.close(1)",
         "hangs",
-        "given 'packet . .-..[012]' it has closed its output and goes on running",
+        "given 'packet . .-..[012]' it has closed its output and keeps running",
         2,
     ),
     "ends after its last answer": (
@@ -325,7 +325,7 @@ FAILING = {
     ),
     "answers init with more": ("def on_init(): say('packet 0 hello')", "speaks-unasked", "`init` with more than", 1),
     "speaks before init": ("say('node ready')", "speaks-unasked|not-understood", "says 'node ready'", 1),
-    "answers twice": ("def ok(): write('ok\\nok\\n')", "speaks-unasked", "that is no part of an answer", 1),
+    "answers twice": ("def ok(): write('ok\\nok\\n')", "speaks-unasked", "that is not part of an answer", 1),
     "sends what it has not queued": (
         "def on_packet(source, body): say('sent', '2-1.2' if me else '1-2.1'); deliver(body)",
         "delivers-once",
@@ -356,7 +356,7 @@ def test_a_program_ends_in_the_failure_that_it_is(name: str, tmp_path: Path) -> 
     [
         ("def on_send(said): print('[1]', flush=True)", "not-understood", "an object's type is packet, deliver,"),
         ("def on_send(said): say(type='packet', to=True, body=1)", "not-understood", "a packet is"),
-        ("def on_send(said): say(type='packet', to=1, body=float('nan'))", "not-understood", "NaN is no number"),
+        ("def on_send(said): say(type='packet', to=1, body=float('nan'))", "not-understood", "NaN is not a number"),
         ("def on_send(said): print('[' * 99999, flush=True)", "not-understood", "no JSON: "),
         ("def on_send(said): say(type='packet', to=10**300, body=1)", "invents", "transmits to process 10+…0+, and"),
     ],

@@ -188,7 +188,7 @@ CYCLIC = "the computation is cyclic: P1 receives x (line 1) → P1 sends x (line
 
 SEND = event("P1", 0, "send", "x", "P2")
 DELIVER = event("P2", 0, "deliver", "x", "P1")
-SENDERS = "2: x is said to be sent by P1 and by P3: lines 1 and 2"
+SENDERS = "2: the sender of x is given as P1 and by P3: lines 1 and 2"
 
 
 def sends(message: object = None, peer: object = None) -> list[str]:
@@ -209,7 +209,7 @@ BAD: list[tuple[list[str], str, str]] = [
     (
         ["{}"],
         "1: 'process', 'index', 'kind', 'message' and 'peer' are missing",
-        f"it has no columns; say which is which: {EACH}",
+        f"it has no columns; map them with {EACH}",
     ),
     ([event(3, 0, "internal")], "1: 'process' cannot be 3", PROCESS),
     ([event("a\nb", 0, "internal")], "1: 'process' cannot be \"a\\nb\"", f"{PROCESS}; {HIDDEN}"),
@@ -221,7 +221,7 @@ BAD: list[tuple[list[str], str, str]] = [
     (
         [event("P1", 0, "sned")],
         "1: unknown kind 'sned'",
-        f"known: {KINDS}; say which one it is: --kind sned=send, or =deliver or =internal",
+        f"known: {KINDS}; map it with --kind sned=send, or =deliver or =internal",
     ),
     (sends(), "1: 'message' is missing", MESSAGE),
     (sends({"id": 1}, "P2"), "1: 'message' cannot be an object", MESSAGE),

@@ -150,7 +150,7 @@ def test_the_command_reads_each_format_in_blocks(crownless: Crownless, tmp_path:
     plain = str(tmp_path / "plain.jsonl")
     for refused in (["--match"], ["--by-process"], ["--out", str(tmp_path / "out")], ["--pattern", "x"]):
         assert crownless("classify", "--one-run", plain, *refused).code == 2
-    assert "not read block by block" in crownless("classify", "--one-run", str(examples / "events.otlp")).err
+    assert "cannot be read in blocks" in crownless("classify", "--one-run", str(examples / "events.otlp")).err
     assert (
         "this is not an event log; give it as a file; if it is CSV" in crownless("classify", "--one-run", "mf-fig8").err
     )

@@ -289,7 +289,7 @@ def test_of_many_runs_a_note_says_how_many_it_concerns(crownless: Crownless, tmp
     out = " ".join(crownless("classify", "--match", log_files.written(tmp_path, runs), "--quiet").out.split())
     assert f"{NO_OTHER} (11 runs)" in out
     assert "line 15 delivers line 14, and line 13 is not received (1 run)" in out
-    assert "broken in every matching note" in out  # of all runs
+    assert "violated in every matching note" in out  # of all runs
 
 
 def test_a_log_too_large_to_be_drawn_is_not_referred_to_show_which_cannot_read_it(

@@ -116,15 +116,15 @@ def test_one_run_of_several_is_shown(crownless: Crownless, tmp_path: Path) -> No
     runs = written(tmp_path, [{**row, "run": day} for day in days for row in (SEND, DELIVER)], ".csv")
     shown = crownless("show", runs, "--run", "mon")
     assert (shown.code, shown.out.count("run "), "run mon" in shown.out) == (0, 1, True)
-    assert "it has no run 'thu' in it; it has fri, mon, sun and 2 more" in crownless("show", runs, "--run", "thu").err
+    assert "it has no run 'thu'; it has fri, mon, sun and 2 more" in crownless("show", runs, "--run", "thu").err
     alone = crownless("show", "mf-fig8", "--run", "mon").err
-    assert "it has no run 'mon' in it; leave it out: this is one computation" in alone
+    assert "it has no run 'mon'; leave it out: this is one computation" in alone
 
 
 # -- rows that cannot be used ------------------------------------------------------------------------------------------
 
 BAD_ROWS: dict[str, tuple[Mapping[str, Any], str]] = {
-    "an unknown kind": ({"kind": "recv"}, "unknown kind 'recv'; known: send, deliver, receive, internal; say which"),
+    "an unknown kind": ({"kind": "recv"}, "unknown kind 'recv'; known: send, deliver, receive, internal; map it"),
     "a negative index": ({"index": -1}, "'index' is -1; count the events of a process from 0"),
     "a name that does not show": ({"process": "P\x1b[2J"}, "'process' cannot be"),
     "a receiver twice": ({"peer": ["P2", "P2"]}, "P1 sends y to P2 twice"),
@@ -156,11 +156,11 @@ def test_a_bad_row_is_refused_in_every_format_and_way(
 
 LINE = json.dumps(SEND)
 REFUSED: list[tuple[str, bytes, str, str]] = [
-    ("a.jsonl", b"", "", "the log is empty; give one event a line"),
-    ("a.jsonl", b"\n \n", "", "the log is empty; give one event a line"),
+    ("a.jsonl", b"", "", "the log is empty; give one event per line"),
+    ("a.jsonl", b"\n \n", "", "the log is empty; give one event per line"),
     ("a.csv", b"", "", "cannot be read as CSV"),
     ("a.parquet", b"", "", "cannot be read as Parquet"),
-    ("a.csv", b"process,index,kind,message,peer\n", "", "the log is empty; give one event a row"),
+    ("a.csv", b"process,index,kind,message,peer\n", "", "the log is empty; give one event per row"),
     ("a.csv.gz", b"process,index", "", "this is not gzip, or is cut off"),
     ("a.txt", content_of(GOOD, ".csv"), "", "this looks like CSV, not like a computation"),
     ("a.csv", content_of(GOOD, ".parquet"), "", "this looks like Parquet, not like CSV; give --format parquet"),
@@ -189,13 +189,13 @@ REFUSED: list[tuple[str, bytes, str, str]] = [
         "a.csv",
         b"process;index;kind\n",
         "",
-        "'message' and 'peer' are missing; it has 'process', 'index', 'kind'; say which is which: --column message=",
+        "'message' and 'peer' are missing; it has 'process', 'index', 'kind'; map them with --column message=",
     ),
     ("a.csv", b"node,message,peer\n", "", "--column process=THAT --order-by THAT --column kind=THAT"),
-    ("a.csv", b"process,kind,message,peer,row_index\n", "", "say which is which: --column index=row_index"),
+    ("a.csv", b"process,kind,message,peer,row_index\n", "", "map them with --column index=row_index"),
     ("a.jsonl", LINE.encode(), "--order-by TYPO", "no line has 'TYPO'; name another column"),
-    ("a.csv", ",".join(map(str, range(99))).encode() + b"\n", "", "'18', '19' and 79 more; say which is which"),
-    ("a.csv", b"\xef\xbb\xbfprocess\x00,index\n", "", "say which is which: --column process=process\\x00"),
+    ("a.csv", ",".join(map(str, range(99))).encode() + b"\n", "", "'18', '19' and 79 more; map them with"),
+    ("a.csv", b"\xef\xbb\xbfprocess\x00,index\n", "", "map them with --column process=process\\x00"),
     ("a.jsonl", b"\x1f\x8b\x08\x00\x00", "", "this is not gzip, or is cut off: "),
     ("a.pq", b"process\tindex\tkind\n", "", "this looks like CSV, not like Parquet; give --format csv, or"),
     (

@@ -1,4 +1,4 @@
-"""Logs as people have them: timestamps instead of indices, names of their own, copies, and lines that are cut off."""
+"""Logs as people have them: timestamps instead of indices, names of their own, copies, and truncated lines."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_a_mapping_file_says_what_options_say(crownless: Crownless, tmp_path: Pa
     missing = crownless("classify", log)
     assert "'process', 'index', 'kind', 'message' and 'peer' are missing" in missing.err
     assert "--column process=Process --order-by THAT --column kind=THAT --column message=THAT" in missing.err
-    assert "say which one it is: --kind snd=send, or =deliver" in crownless("classify", log, *AS_OPTIONS[:-4]).err
+    assert "map it with --kind snd=send, or =deliver" in crownless("classify", log, *AS_OPTIONS[:-4]).err
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,7 @@ def test_a_log_of_kafka_clients_is_classified_by_one_command(crownless: Crownles
     for options, said in (
         ((), "kafka.jsonl:12:84: not JSON: "),
         (("--skip-bad",), ""),
-        (("--complete",), "--skip-bad leaves out lines that are cut off"),
+        (("--complete",), "--skip-bad leaves out truncated lines"),
     ):
         refused = crownless(*KAFKA, *options)
         assert said in refused.err
@@ -512,12 +512,14 @@ def test_a_hint_names_what_helps(
 def test_of_two_events_with_one_value_only_copies_are_said_to_be_left_out(crownless: Crownless, tmp_path: Path) -> None:
     for row, copies in ((TIE, False), (STAMPED[0], True)):
         refused = crownless("classify", written(tmp_path, [*STAMPED, row]), "--order-by", "ts").err
-        assert ("--skip-bad leaves copies out" in refused) is copies
+        assert ("--skip-bad leaves out copies" in refused) is copies
 
 
 def test_deliveries_that_are_repeated_name_the_option(crownless: Crownless, tmp_path: Path) -> None:
     log = written(tmp_path, [*GOOD, event("P2", 2, "deliver", "x")])
-    assert "if the system does so: classify --complete" in crownless("classify", log, "--skip-bad", "--quiet").out
+    assert (
+        "if the system really does this: classify --complete" in crownless("classify", log, "--skip-bad", "--quiet").out
+    )
     times = written(tmp_path, [{**row, "ts": f"2024-01-0{k + 1}"} for k, row in enumerate(GOOD)], ".csv")
     refused = crownless("classify", times, "--column", "index=ts").err
     assert "or order them by it: --order-by ts" in refused

@@ -178,7 +178,7 @@ SMALL = {
     ),
     "a deliver that names another sender": Small(
         log("P1: x>P2 y>P2", "P2: y x<P3"),
-        "", ALL, {"P1: event 0 is missing", OF_P1, OF_P2}, ["x is said to be sent by P1 and by P3"] * 2,
+        "", ALL, {"P1: event 0 is missing", OF_P1, OF_P2}, ["the sender of x is given as P1 and by P3"] * 2,
     ),
     "a deliver of what goes to another": Small(
         log("P1: x>P2 y>P2", "P2: y", "P3: x"),

@@ -257,7 +257,7 @@ def crownless(crownless: Crownless) -> Callable[..., Answer]:
 def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(crownless: Any, tmp_path: Path) -> None:
     path, out = written(tmp_path / "log.jsonl", [SEND, DELIVER]), tmp_path / "out"
     code, printed, _ = crownless(path, "--order", "fifo", "--out", out)
-    assert (code, "2 rows, 2 judged, 0 not" in printed) == (0, True)
+    assert (code, "2 rows, 2 judged, 0 left out" in printed) == (0, True)
     assert len(pq.read_table(out / "record_type=verdict")) == 1
     code, printed, err = crownless(path, "--out", out)
     assert (code, printed, err) == (2, "", f"crownless: {out}: the folder exists already; name a new folder\n")

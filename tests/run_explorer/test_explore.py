@@ -189,7 +189,7 @@ def test_serving_ends_with_an_interrupt() -> None:
     command = [sys.executable, "-m", "crownless", "explore", "unordered", "-n", "2", "-m", "2", "--serve"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as serving:
         assert serving.stderr is not None
-        assert "has the page" in serving.stderr.readline()
+        assert "Serving at" in serving.stderr.readline()
         serving.send_signal(signal.SIGINT)
         assert serving.wait(30) == 0
         assert serving.stderr.read() == ""

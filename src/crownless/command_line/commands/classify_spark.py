@@ -140,7 +140,9 @@ def _some_of(rows: "DataFrame") -> list[dict[str, Any]]:
 
 def _print(facts: dict[str, Any], out: str | None) -> None:
     rows = facts["rows"]
-    print_line(f"{facts['file']}: {some(rows['read'], 'row')}, {rows['judged']:,} judged, {rows['quarantined']:,} not")
+    print_line(
+        f"{facts['file']}: {some(rows['read'], 'row')}, {rows['judged']:,} judged, {rows['left_out']:,} left out"
+    )
     orders = facts["orders"].items()
     firsts = {order: each["first_violated"] for order, each in orders}
     named = {order: "" if first is None else f"run {printable_name(first['run'])}" for order, first in firsts.items()}
