@@ -198,7 +198,7 @@ def write_csv(some: Iterable[Point], file: Path) -> None:
     columns = [column for name in AVERAGED for column in (name, f"{name}_error", f"{name}_values")]
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*FIELDS_BUT_SEED, "repetitions", "stuck", "broken", "growing", *columns])
+        writer.writerow([*FIELDS_BUT_SEED, "repetitions", "stuck", "violated", "growing", *columns])
         for point in some:
             figures = [
                 "" if number is None or not isfinite(number) else f"{number:.5g}"
@@ -206,7 +206,7 @@ def write_csv(some: Iterable[Point], file: Path) -> None:
                 for number in point.figures[name] or (None, None, 0)
             ]
             settings = [point.settings[name] for name in FIELDS_BUT_SEED]
-            writer.writerow([*settings, point.repetitions, point.stuck, point.broken, int(point.growing), *figures])
+            writer.writerow([*settings, point.repetitions, point.stuck, point.violated, int(point.growing), *figures])
 
 
 @click.command()

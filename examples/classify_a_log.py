@@ -1,4 +1,4 @@
-"""Classify each run of an event log: the strongest order kept, and why causal order is broken.
+"""Classify each run of an event log: the strongest order kept, and why causal order is violated.
 
 python examples/classify_a_log.py [FILE]
 """
@@ -10,12 +10,12 @@ import crownless as cr
 
 
 def report(file: Path) -> None:
-    """Prints a line a run, and a drawing where causal order is broken."""
+    """Prints a line a run, and a drawing where causal order is violated."""
     for run in cr.read_log(file):
         verdicts = cr.classify(run)
         print(f"{run.run}: {', '.join(verdicts.strongest) or 'unknown'}")
         causal = verdicts["causal"]
-        if causal.outcome == "broken":
+        if causal.outcome == "violated":
             print(cr.draw(run))
             print(causal)
 

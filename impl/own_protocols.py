@@ -112,7 +112,7 @@ def _loaded(path: Path, called: str) -> ModuleType:
         name = f"crownless_own_{abs(hash(path))}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise BadInput(f"{called}: no Python file", hint="its name must end in .py")
+        raise BadInput(f"{called}: not a Python file", hint="its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     if str(path.parent) not in sys.path:
@@ -165,14 +165,14 @@ def _cannot_be_imported(called: str, error: BaseException) -> BadInput:
 
 
 class _Sought(NamedTuple):
-    """A kind of class to look for: its name in messages, a test for it, hints, and the verb for it."""
+    """A kind of class to look for: its name in messages, a test for it, hints, and the command for it."""
 
     called: str
     several: str
     is_one: Callable[[type], bool]
     hint: str
     begin: str
-    verb: str = ""
+    command: str = ""
 
 
 PROTOCOL = _Sought(
@@ -193,7 +193,7 @@ NODE = _Sought(
 )
 
 EITHER = _Sought(
-    "protocol, and no node",
+    "protocol or node",
     "protocols and nodes",
     lambda kind: PROTOCOL.is_one(kind) or NODE.is_one(kind),
     f"{PROTOCOL.hint}, or give one with on_send(to, message) and on_packet(source, packet)",
@@ -221,7 +221,7 @@ def _class_in(module: ModuleType, where: str, wanted: str, sought: _Sought) -> t
             return next(iter(classes.values()))
         if not classes:
             begin = sought.begin.format(where)
-            hints = [_verb_hint(f"{where}:{name}", kind) for name, kind in _classes(module).items()]
+            hints = [_command_hint(f"{where}:{name}", kind) for name, kind in _classes(module).items()]
             raise BadInput(f"{where} has no {sought.called}", hint=next(filter(None, hints), begin))
         raise BadInput(f"{where} has {len(classes)} {sought.several}", hint=f"name one: {known}")
     found: object = module
@@ -243,11 +243,11 @@ def _classes(module: ModuleType, sought: _Sought | None = None) -> dict[str, typ
     }
 
 
-def _verb_hint(name: str, found: object) -> str:
-    """The hint which verb takes this class, or nothing."""
+def _command_hint(name: str, found: object) -> str:
+    """A hint at the command that takes this class, or nothing."""
     for known in (PROTOCOL, NODE):
         if inspect.isclass(found) and known.is_one(found):
-            return f"{name} is a {known.called}: crownless {known.verb} {name}"
+            return f"{name} is a {known.called}: crownless {known.command} {name}"
     return ""
 
 
@@ -255,5 +255,5 @@ def _checked(found: object, name: str, sought: _Sought) -> type:
     if inspect.isclass(found) and sought.is_one(found):
         return found
     what = f"the class {found.__name__}" if inspect.isclass(found) else with_article(type(found).__name__)
-    hint = _verb_hint(name, found) or sought.hint
+    hint = _command_hint(name, found) or sought.hint
     raise BadInput(f"{name} is {what}, which is not a {sought.called}", hint=hint)

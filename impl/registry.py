@@ -88,7 +88,7 @@ def protocol_named(name: str, called: str = "protocol", others: Iterable[str] = 
         raise BadInput(f"unknown protocol '{name}'", hint=f"did you mean {nearby}?")
     if isfile(name):  # false also for a name that no file can have
         hint = "crownless conform drives a program, crownless classify reads a log or a computation"
-        raise BadInput(f"{name} is a file, and no protocol", hint=hint)
+        raise BadInput(f"{name} is a file, not a protocol", hint=hint)
     raise unknown_name(called, name, [*others, *PROTOCOLS, *own_protocols.registered()])
 
 

@@ -74,7 +74,7 @@ class OnSpark:
         try:
             context = spark.sparkContext
         except AttributeError:
-            hint = "use a session that is not of Spark Connect"
+            hint = "use a session other than Spark Connect"
             problem = "a search on Spark submits tasks itself, which this session does not support"
             raise BadInput(problem, hint=hint) from None
         if saving is None and not str(context.master).startswith("local"):

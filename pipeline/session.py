@@ -127,7 +127,7 @@ def spark_errors_as_bad_input() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as problem:
-        hint = "fix the cause; Spark's own logs say where"
+        hint = "fix the cause; see Spark's own logs"
         raise BadInput(f"Spark failed: {root_cause(problem)}", hint=hint) from problem
 
 
@@ -142,7 +142,7 @@ def root_cause(problem: Exception) -> str:
 def _check_master(current: "SparkSession", master: str | None) -> None:
     runs_on = current.conf.get("spark.master", None)
     if master is not None and runs_on is not None and master != runs_on:
-        raise BadInput(f"--master {master}: there is a session already, on {runs_on}", hint="stop it, or use that one")
+        raise BadInput(f"--master {master}: a session already runs on {runs_on}", hint="stop it, or use that one")
 
 
 def java() -> str | None:

@@ -51,8 +51,8 @@ BIBLIOGRAPHY = MappingProxyType(
     }
 )
 
-#: The five texts whose claims are in the ledger, by the prefix of the claims' ids: authors and subject.
-TEXTS = MappingProxyType(
+#: The five papers whose claims are in the ledger, by the prefix of the claims' ids: authors and subject.
+PAPERS = MappingProxyType(
     {
         "MF": "Mattern & Fünfrocken: the buffer protocol",
         "SES": "Schiper, Eggli & Sandoz: vector pairs",

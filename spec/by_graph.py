@@ -2,7 +2,7 @@
 
 They work on the graph of immediate steps (next event on the line; send to receives), with the constraints that an
 order adds. On unicasts all but n-n take time linear in events times processes, so they also suit logs; a smallest
-witness is searched for only if an order is broken, and only up to `constraints.SMALLEST_UP_TO` events.
+witness is searched for only if an order is violated, and only up to `constraints.SMALLEST_UP_TO` events.
 
 With `pending` (see `orders`) each unreceived copy gets a node for its future receive, after its receiver's whole line.
 """

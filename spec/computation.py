@@ -316,7 +316,7 @@ def _validate(c: Computation) -> None:
                 what = "no message" if event.message is None else "a message"
                 raise BadInput(
                     f"{c.processes[p]} has an event of kind {event.kind} with {what}",
-                    hint="internal events have none, all others one",
+                    hint="internal events have no message, all others have one",
                 )
             if event.message is None:
                 continue

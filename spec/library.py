@@ -1,12 +1,12 @@
-"""The bundled computations: the texts' own examples, counterexamples to their claims, and exercises.
+"""The bundled computations: the papers' own examples, counterexamples to their claims, and exercises.
 
 The examples are programs and computations in the notation, and one event log. Each file opens with comments on its
-content, its source, and the parts that had to be recovered, since the drawings of the texts are lost.
+content, its source, and the parts that had to be recovered, since the drawings of the papers are lost.
 
 The counterexamples come from `crownless claims`, which reports when one differs from its findings: computations and
 programs in the notation, and runs in the format of `crownless check --json`.
 
-The exercises are programs, not from the texts, in which a protocol rule makes a difference that the free workload
+The exercises are programs, not from the papers, in which a protocol rule makes a difference that the free workload
 shows only at a bound that takes too long.
 """
 
@@ -32,7 +32,7 @@ _EXERCISES = Path(str(files(__package__))) / "exercises"
 
 
 def names(suffix: str = ".txt") -> tuple[str, ...]:
-    """The texts' examples, by name and in order: texts in the notation, or event logs with the suffix `.jsonl`."""
+    """The papers' examples, by name and in order: texts in the notation, or event logs with the suffix `.jsonl`."""
     return _names(_FIGURES, suffix)
 
 

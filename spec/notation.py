@@ -150,7 +150,7 @@ class Script:
 def parse(text: str, file: str | None = None) -> Script:
     """The script in a text; raises `BadInput`, with `file` as the name in errors."""
     if not isinstance(text, str):
-        raise BadInput(f"{shown(text)} is not a text", hint="such as 'P1: send x to P2'")
+        raise BadInput(f"{shown(text)} is not a string", hint="such as 'P1: send x to P2'")
     lines = (_Reader(line, number, file).read_line() for number, line in enumerate(text.split("\n"), start=1))
     script = Script(tuple(lines), file)
     _check_processes(script)
@@ -300,7 +300,7 @@ def _check_processes(script: Script) -> None:
             lines[line.process] = line
     if not lines:
         hint = "write one line a process: 'P1: send x to P2'"
-        raise BadInput("there is no process in the text", hint=hint, file=script.file)
+        raise BadInput("the text names no process", hint=hint, file=script.file)
     for _, part in script.walk():
         receivers = part.receivers if isinstance(part, SendStatement) else ()
         sender = part.sender if isinstance(part, ReceiveStatement) else None
@@ -319,7 +319,7 @@ def _check_messages(script: Script) -> None:
     for process, part in script.walk():
         if isinstance(part, SendStatement):
             if part.message in sends:
-                hint = f"the first is in line {sends[part.message][1].line}: give each message a name of its own"
+                hint = f"the first is in line {sends[part.message][1].line}: give each message its own name"
                 raise script.bad(part, f"{part.message} is sent twice", hint)
             sends[part.message] = process, part
     received: set[tuple[str, str]] = set()

@@ -55,7 +55,7 @@ UnreceivedPolicy = Literal["lost", "pending"]
 
 
 class Relation(IntEnum):
-    """What an order adds to happened-before, such that it is broken iff both together have a cycle. By these numbers
+    """What an order adds to happened-before, such that it is violated iff both together have a cycle. By these numbers
     compiled loops know an order, in logs and in the explorer.
     """
 
@@ -101,7 +101,7 @@ class Order:
     of_several: bool = False
 
 
-Outcome = Literal["kept", "broken", "unknown", "nothing"]
+Outcome = Literal["kept", "violated", "unknown", "nothing"]
 #: Why there is nothing to judge.
 NO_MESSAGE = "there is no message to judge"
 
@@ -139,18 +139,18 @@ class Verdict(Drawn):
     @property
     def shows_violation(self) -> bool:
         """True if there is a violation to be shown."""
-        return self.outcome == "broken"
+        return self.outcome == "violated"
 
     @property
     def outcome(self) -> Outcome:
         """The outcome in one word."""
         if self.unknown is not None:
             return "nothing" if self.is_empty else "unknown"
-        return "kept" if self.kept else "broken"
+        return "kept" if self.kept else "violated"
 
     @property
     def because(self) -> str:
-        """Why it is broken or unknown, in a line that is safe to print."""
+        """Why it is violated or unknown, in a line that is safe to print."""
         if self.witness is None or self.computation is None:
             return printable(self.unknown or "")
         return printable(self.witness.headline(self.computation))
@@ -295,7 +295,7 @@ def refuse_where_all_keep(orders: Iterable[str], *, unicasts: bool) -> None:
     for order in orders:
         if unicasts and order_named(order).of_several:
             hint = 'such as sends = "broadcast-to-all", or request another order'
-            raise BadInput(f"{order} order is decided of messages with several receivers", hint=hint)
+            raise BadInput(f"{order} order is decided only for messages with several receivers", hint=hint)
 
 
 def decide(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Verdict:

@@ -49,7 +49,7 @@ class Recorder:
             raise BadInput(f"{process} sends {message} without a receiver", hint="name a receiver")
         with self._lock:
             if message in self._sent:
-                hint = "give each message a name of its own"
+                hint = "give each message its own name"
                 raise BadInput(f"{process} sends {message}, which {self._sent[message][0]} has sent", hint=hint)
             self._sent[message] = (process, receivers)
             for name in (process, *receivers):
@@ -109,5 +109,5 @@ class Recorder:
 
 def _name(of: str, given: object) -> str:
     if not isinstance(given, str):
-        raise BadInput(f"a {of} is called {printable_name(repr(given))}, which is not a string", hint="give str(…)")
+        raise BadInput(f"the {of} name {printable_name(repr(given))} is not a string", hint="give str(…)")
     return given

@@ -27,7 +27,7 @@ over the channel and within the bound that are printed: *kept* means that no sch
 is no proof beyond it. A larger search, with one process or one message more, has a date of its own. Code with tasks or
 threads of its own is given one input at a time, when it is idle: races between its own tasks are not tried. The
 violation in each row's verdict was also reproduced on the bare code, without crownless.
-[Concepts](concepts.md) has the orders. If a row is wrong, or a later commit repairs it, please say so: a row is a
+[Concepts](concepts.md) has the orders. If a row is incorrect, or a later commit repairs it, please tell us: a row is a
 folder of `examples/field/`.
 """
 _AGAIN = """\
@@ -38,10 +38,14 @@ python examples/field/field_report.py NAME
 ```
 
 fetches the code of the row at its commit into `build/field/NAME`, runs its command, compares the verdict with that of
-the row, and writes this page. Where the adapter is compiled, the row says in which place of their code it belongs; how
-their code is built is theirs to say, and the program, or a script that starts it, is expected as
-`build/field/NAME.node`. `--larger` tries one process more, and one message more, each for up to ten minutes. Without a
-name, all rows are run that can be run here; the others stay as they were, with their dates. The exit code is 1 if a
+the row, and writes this page. Rows with a compiled adapter need three steps first:
+
+1. Copy the adapter to the place in their code that the row names.
+2. Build their code by its own instructions.
+3. Put the program, or a script that starts it, at `build/field/NAME.node`.
+
+`--larger` tries one process more, and one message more, each for up to ten minutes. Without a
+name, all rows that can run here are run; the others stay as they were, with their dates. The exit code is 1 if a
 verdict is not that of its row, and 3 if a row that was named cannot be run here.
 """
 

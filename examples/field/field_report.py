@@ -26,7 +26,7 @@ from crownless.oracle.conformance.conformance_request import WITH_REPLIES
 
 CROWNLESS = [sys.executable, "-m", "crownless"]
 #: Verdicts of what is kept; the second is of random runs.
-KEPT = ("holds", "not broken")
+KEPT = ("holds", "not violated")
 
 
 class NotHere(Exception):

@@ -42,7 +42,7 @@ class ExtraMessages(ProtocolMachine):
     symmetric = True
     parameters = {
         "k": Parameter(
-            "non-zero entries at which a matrix is cleared; the text has n < k ≤ n²",
+            "non-zero entries at which a matrix is cleared; the paper has n < k ≤ n²",
             lambda n: n + 1, 1, "an empty matrix has 0 non-zero entries", True,
         )
     }  # fmt: skip

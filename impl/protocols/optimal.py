@@ -9,7 +9,7 @@ Modelling choices: a sender purges its log before it enters the new message, so 
 next purge. Clocks count a process's messages, multicasts once. LOG starts without the entries (i, 0, ∅) of the printed
 algorithm: an absent sender means that nothing is known about it. Self-sends are excluded.
 
-Written from the published algorithm in our own words; none of the five texts prints it.
+Written from the published algorithm in our own words; none of the five papers prints it.
 """
 
 from collections.abc import Mapping, Sequence

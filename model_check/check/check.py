@@ -85,7 +85,7 @@ def run_check(
     if chosen.name == "native" and not named and limits is not None and (limits.memory or NATIVE_NEEDS) < NATIVE_NEEDS:
         chosen = Engine("plain", because=f"the native engine needs {NATIVE_NEEDS >> 20} MiB")
     if chosen.name == "spark" and elsewhere is None:
-        raise BadInput("the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`")
+        raise BadInput("the engine spark needs a place to run", hint="give `elsewhere`, such as `OnSpark()`")
     search = Search(resolved, limits or Limits(), progress, elsewhere, report, first=first)
     if on_violation is not None:
         search.report_early(on_violation)
@@ -139,7 +139,7 @@ def _saving(
     elif engine.name == "plain":
         why = f"the plain explorer cannot save its search{engine.because and ': '}{engine.because}"
     elif check.monitors or check.chosen:
-        why = f"a check with {'monitors' if check.monitors else 'a choice of properties'} of its own cannot be saved"
+        why = f"a check with custom {'monitors' if check.monitors else 'properties'} cannot be saved"
     if why is not None:
         raise BadInput(f"{option}: {why}", hint=f"leave out {option}")
     from crownless.model_check.native.checkpoints import SAVE_EVERY, checkpoint_in
@@ -187,10 +187,10 @@ class Search:
         ends = "" if self.first else " (--first ends at the first violation)"
 
         def reported(found: Exploration, level: int) -> None:
-            broken = [name for name in found.broken if name in left]
-            if broken and (found.stopped or time.monotonic() - began > REPORTED_AFTER):
-                left.difference_update(broken)
-                report(f"{self.check.protocol}: violated: {listed(broken)}; still searching…{ends}")
+            violated = [name for name in found.violated if name in left]
+            if violated and (found.stopped or time.monotonic() - began > REPORTED_AFTER):
+                left.difference_update(violated)
+                report(f"{self.check.protocol}: violated: {listed(violated)}; still searching…{ends}")
             if progress is not None:
                 progress(found, level)
 
@@ -246,7 +246,7 @@ class Search:
         limits = self.limits.after(found.seconds - search.seconds_before)
         with files_in(None if saving is None else saving.directory) as directory:
             if self.report is not None:
-                self.report(f"{found.stopped}: the search goes on with its levels on disk, in {directory}")
+                self.report(f"{found.stopped}: the search continues on disk, in {directory}")
             onward = SearchOnDisk.going_on_from(search, self.check, self.engine, directory)
             found = onward.explore(limits, self.progress, first=self.first)
         if limits.memory_is_why(found.stopped):
@@ -270,14 +270,14 @@ class Search:
         run_to = self.shortest_runs(found, self.limits if complete else self.limits.for_runs_to_show())
         results = tuple(self.result(found, lassos, known, run_to) for known in self.check.properties)
         if self.first:
-            results = _shortest_violations(results, found.broken)
+            results = _shortest_violations(results, found.violated)
         seconds = self.seconds_before + self.clock() - self._started
         return CheckResult(self.check, found, results, seconds, self.engine, seconds_before=self.seconds_before)
 
     def lassos(self, found: Exploration) -> Lassos | str | None:
         """The second search, for lassos: its findings, or why it was given up; None if not needed."""
         undecided = [
-            known for known in self.check.properties if known.kind == "live" and known.name not in found.broken
+            known for known in self.check.properties if known.kind == "live" and known.name not in found.violated
         ]
         if found.acyclic or found.graded or found.stopped or not undecided:
             return None
@@ -296,7 +296,7 @@ class Search:
         """
         far = {
             name
-            for name, length in found.broken.items()
+            for name, length in found.violated.items()
             if self.engine.name != "plain" and sum(found.levels[: length + 1]) >= FEW_STATES
         }
 
@@ -312,7 +312,7 @@ class Search:
 
         def run_to(known: Property) -> tuple[list[LocalStep], State, MonitorState]:
             if known.name not in far:
-                return shortest_run(self.system, known, found.broken[known.name], tick=tick)
+                return shortest_run(self.system, known, found.violated[known.name], tick=tick)
             runs = kept()(known, tick)
             on_the_way = runs.holds
             return shortest_run(
@@ -329,12 +329,12 @@ class Search:
                 return PropertyResult(known, "holds")
             note = "no run so far" if found.stopped else "no run" if program else "no run within the bound"
             return PropertyResult(known, "unknown", note=f"{note} reaches it")
-        if known.name in found.broken:
+        if known.name in found.violated:
             try:
                 steps, state, monitor_state = run_to(known)
             except (Stopped, MemoryError) as ending:
                 why = str(ending) or NO_MEMORY
-                length = found.broken[known.name]
+                length = found.violated[known.name]
                 note = f"by a run of {some(length, 'action')}; the search for one to show ended early: {why}"
                 return PropertyResult(known, "violated", note=note, ended_early=why)
             run = replace(run_of(self.system, steps, end=state), breaks=known.name)
@@ -356,7 +356,7 @@ class Search:
             state, monitor_state, _ = lasso.start
             run = replace(run_of(self.system, lasso.stem, loop=lasso.loop), breaks=known.name)
             missing = _what_is_missing(self.system, known, state, monitor_state, run)
-            why = "from here on it can go on for ever"
+            why = "from here on it can repeat forever"
             return PropertyResult(known, "violated", run, "; ".join(filter(None, [why, missing])))
         where = "in every fair run" if lassos.exist and self.check.channel.reliable else ""
         return PropertyResult(known, "holds", note="; ".join(filter(None, [where, note])))

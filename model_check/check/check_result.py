@@ -135,8 +135,8 @@ class CheckResult(Drawn):
         return iter(self._by_name)
 
     def __repr__(self) -> str:
-        broken = f", violates {', '.join(self.violations)}" if self.violations else ""
-        return in_brackets(f"{self.protocol}: {self.verdict}, {some(self.exploration.states, 'state')}{broken}")
+        violated = f", violates {', '.join(self.violations)}" if self.violations else ""
+        return in_brackets(f"{self.protocol}: {self.verdict}, {some(self.exploration.states, 'state')}{violated}")
 
     def __str__(self) -> str:
         breaks = printable(f"{self.protocol} violates ")
@@ -360,8 +360,8 @@ class _Violations(dict[str, PropertyResult]):
     """The properties violated, by name; a missing one is not violated, or was not decided."""
 
     def __init__(self, result: CheckResult) -> None:
-        broken = [line for line in result.properties if line.verdict == "violated" and line.property.promised]
-        super().__init__({line.property.name: line for line in broken})
+        violated = [line for line in result.properties if line.verdict == "violated" and line.property.promised]
+        super().__init__({line.property.name: line for line in violated})
         self._result = result
 
     def __missing__(self, name: str) -> PropertyResult:

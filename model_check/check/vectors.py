@@ -28,7 +28,7 @@ def vectors(order: str, n: int, m: int, sends: Sends = "unicast") -> Iterator[di
     name = DELIVERED_BY.get((order, sends))
     if name is None:
         known = ", ".join(f"{one} with {kind} sends" for one, kind in DELIVERED_BY)
-        raise BadInput(f"there are no vectors of {order} order with {sends} sends", hint=f"there are of {known}")
+        raise BadInput(f"there are no vectors for {order} order with {sends} sends", hint=f"available: {known}")
     for c in computations(n, m, sends=sends):
         yield _vector(PROTOCOLS[name](n), c)
 

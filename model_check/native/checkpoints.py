@@ -109,7 +109,7 @@ class Checkpoint:
             if self._report is not None:
                 why = "no memory" if isinstance(error, MemoryError) else error.strerror or error
                 stays = ", and what was saved before stays" if self.exists else ""
-                self._report(f"cannot save to {self.directory}: {why}; the search goes on without saving{stays}")
+                self._report(f"cannot save to {self.directory}: {why}; the search continues without saving{stays}")
         now = time.monotonic()
         self._due = now + (max(self._every, SAVING_SHARE * (now - started)) if self._every else 0)
 
@@ -137,8 +137,8 @@ class Checkpoint:
         differing = list(differences(header["request"], self._request))
         if differing:
             raise BadInput(
-                f"{where}: is of another check: {'; '.join(differing)}",
-                hint=f"request the same check as then, or {START_OVER_HINT}",
+                f"{where}: saved by a different check: {'; '.join(differing)}",
+                hint=f"repeat the original check, or {START_OVER_HINT}",
             )
         with undamaged(where):
             return msgspec.convert(header["search"], SavedSearch, str_keys=True), np.load(self.directory / CHECKPOINT)
@@ -186,7 +186,7 @@ def locked(directory: Path, where: str) -> Iterator[None]:
     except BlockingIOError:
         os.close(descriptor)
         hint = "wait until that search has ended, or name another directory"
-        raise BadInput(f"{where}: another search saves itself there", hint=hint) from None
+        raise BadInput(f"{where}: another search is saving there", hint=hint) from None
     except OSError:
         pass  # a file system that locks no directories
     try:
@@ -259,8 +259,8 @@ def _make(directory: Path, where: str) -> None:
 def _check_contents(directory: Path, where: str) -> None:
     """A directory for a new search may have the files of one that was killed early, and no others."""
     if (directory / CHECKPOINT).exists():
-        go_on = f"go on with it by --resume {shlex.quote(str(directory))}, or name another directory"
-        raise BadInput(f"{where}: holds a checkpoint already", hint=go_on)
+        go_on = f"resume it with --resume {shlex.quote(str(directory))}, or name another directory"
+        raise BadInput(f"{where}: already holds a checkpoint", hint=go_on)
     others = sorted(path.name for path in directory.iterdir() if not OURS.fullmatch(path.name))
     if others:
         raise BadInput(f"{where}: holds other files, such as {others[0]}", hint=NEW_DIRECTORY_HINT)

@@ -134,7 +134,7 @@ class SiteTables(NamedTuple):
     """The sites and moves known so far."""
 
     sites: Any
-    seen: Any  #: pairs of sets of properties, broken or reached by moves of a site: by any but sends, and by sends
+    seen: Any  #: pairs of sets of properties, violated or reached by moves of a site: by any but sends, and by sends
     moves: Any
     sent_to: Any  #: (site, packet) → the site with it · 2¹⁶ + the place of its slot
     outcomes: Any  #: as in `LocalTables`
@@ -146,7 +146,7 @@ class SiteTables(NamedTuple):
 class MonitorTables(NamedTuple):
     """The steps of the monitors known so far."""
 
-    steps: Any  #: (monitor state, code) → monitor state afterwards · 2¹⁶ + properties broken
+    steps: Any  #: (monitor state, code) → monitor state afterwards · 2¹⁶ + properties violated
     #: of each monitor state: to which processes a delivery is owed; from bit 16: by another than the process that may
     #: crash; from bit 32: whose sends have not happened
     owed: Any
@@ -174,7 +174,7 @@ class Found(NamedTuple):
     """The results of a worker, added up."""
 
     counts: Any  #: transitions, terminal states
-    seen: Any  #: properties broken or reached by a transition; live properties broken at an end
+    seen: Any  #: properties violated or reached by a transition; live properties violated at an end
     actions: Any  #: of each name: how often
     blocked: Any  #: rows where a program ends unfinished
     misses: Any

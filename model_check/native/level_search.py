@@ -198,7 +198,7 @@ class LevelSearch:
         result = self.result
         if not result.stopped:
             result.note_blocked(at_end=True)
-        result.broken = {name: depth for name, depth in result.broken.items() if name in self.properties}
+        result.violated = {name: depth for name, depth in result.violated.items() if name in self.properties}
         result.acyclic = self.tables.acyclic
         result.reached |= self.tables.exercised.reached
         return result
@@ -249,7 +249,7 @@ class LevelSearch:
         self.expand()
         self.result.senders |= self.tables.senders
         self.result.note_blocked()
-        if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
+        if self.result.stopped or (self.until and self.until <= self.result.violated.keys()):
             return True
         if self.lacks_rows:
             return False
@@ -257,7 +257,7 @@ class LevelSearch:
         self.level += 1
         if self.result.states > states:
             self.result.depth = self.level
-        if self.first and self.properties & self.result.broken.keys():
+        if self.first and self.properties & self.result.violated.keys():
             self.result.stopped = FIRST_VIOLATION
             return True
         return None
@@ -298,7 +298,7 @@ class LevelSearch:
         with undamaged(where):
             log = arrays["log"]
         if not self._refill_tables(saved, log):
-            raise BadInput(f"{where}: the protocol's code is not what it was then", hint=START_OVER_HINT)
+            raise BadInput(f"{where}: the protocol's code has changed since", hint=START_OVER_HINT)
         self._keep_all(saved.keep)
         self.result, self.level = saved.result, saved.level
         self.seconds_before = self.result.seconds
@@ -364,7 +364,7 @@ class LevelSearch:
         for k, name in enumerate(self.names):
             if seen >> k & 1 and name:
                 if k < self._first_witness:
-                    self.result.broken.setdefault(name, depth)
+                    self.result.violated.setdefault(name, depth)
                 else:
                     self.result.reached.add(name)
                     self.tables.exercised.reached.add(name)
@@ -373,7 +373,7 @@ class LevelSearch:
         """Records live properties that a run violates or meets by ending at this depth."""
         for name, bit in LIVE_BITS.items():
             if seen & bit:
-                self.result.broken.setdefault(name, depth)
+                self.result.violated.setdefault(name, depth)
         for process in range(self.n):
             if seen >> kernels.ENDS_BLOCKED_AT + process & 1:
                 self.result.blocked_at.setdefault(process, depth)

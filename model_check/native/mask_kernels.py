@@ -44,7 +44,7 @@ class Universe(NamedTuple):
     causal: int
     #: For `point_kernels`: the order, in `open_points`, its bit, and room for two rows.
     order: int = 0
-    broken: int = 0
+    violated: int = 0
     rows: Any = np.zeros((2, 1), np.int64)
 
 
@@ -113,10 +113,18 @@ def note_owed(begin: int, end: int, pool: Pool, universe: Universe, all_owed: An
 
 @compiled
 def observe(
-    keys: Any, broken_by: Any, pool: Pool, out: Pool, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
+    keys: Any,
+    violated_by: Any,
+    pool: Pool,
+    out: Pool,
+    universe: Universe,
+    starts: Any,
+    kinds: Any,
+    whose: Any,
+    what: Any,
 ) -> None:
-    """For each key (monitor state · 2³² + code) the monitor state afterwards, and the properties broken, or -1 if that
-    is unsupported here.
+    """For each key (monitor state · 2³² + code) the monitor state afterwards, and the violated properties, or -1 if
+    that is unsupported here.
 
     A code is a stretch of (kind, process, message): ``starts[code]`` to ``starts[code + 1]``.
     """
@@ -126,7 +134,7 @@ def observe(
     for k in range(keys.shape[0]):
         monitor_state = np.int64(keys[k] >> np.uint64(32))
         code = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
-        broken = 0
+        violated = 0
         unforeseen = False
         start, begin = out.offset[k], pool.offset[monitor_state]
         end = start + pool.offset[monitor_state + 1] - begin
@@ -179,9 +187,9 @@ def observe(
                     overtaken |= both != _0
                     own |= both & universe.from_sender[universe.sender[m], w] != _0
                 if overtaken:
-                    broken |= universe.causal
+                    violated |= universe.causal
                     if own:
-                        broken |= universe.fifo
+                        violated |= universe.fifo
             clear(undelivered, copy)
             past = content[pasts + p * words : pasts + (p + 1) * words]
             for w in range(words):
@@ -199,13 +207,13 @@ def observe(
                     content[pasts + q * words + w] &= undelivered[w]
                 for at in range(start + head, end, size):
                     content[at + 1 + w] &= undelivered[w]
-        broken_by[k] = -1 if unforeseen else broken
+        violated_by[k] = -1 if unforeseen else violated
         out.offset[k + 1] = end
 
 
 @compiled
 def rename(
-    keys: Any, _broken_by: Any, pool: Pool, out: Pool, universe: Universe, images: Any, copies: Any, messages: Any
+    keys: Any, _violated_by: Any, pool: Pool, out: Pool, universe: Universe, images: Any, copies: Any, messages: Any
 ) -> None:
     """For each key (monitor state · 2³² + renaming) the renamed monitor state."""
     n, words, message_words = universe.n, universe.words, universe.message_words

@@ -118,12 +118,12 @@ class PlainMonitorStates(MonitorStates):
         values = []
         for key in keys.tolist():
             after = list(self._monitor_states.values[key >> 32])
-            broken = 0
+            violated = 0
             for k, code in self._codes.values[key & 0xFFFFFFFF]:
                 after[k], names = self.monitors[k].observe(after[k], code)
                 for name in names:
-                    broken |= self._bit[name]
-            values.append(self._number(tuple(after)) << 16 | broken)
+                    violated |= self._bit[name]
+            values.append(self._number(tuple(after)) << 16 | violated)
         self.steps.enter(keys, np.array(values, np.int64))
 
     def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
@@ -201,16 +201,16 @@ class MaskMonitorStates(MonitorStates):
         """Enters the values that the kernel gives for the keys."""
         for start in range(0, len(keys), self._some):
             some = keys[start : start + self._some]
-            broken, known = np.zeros(len(some), np.int64), len(self)
+            violated, known = np.zeros(len(some), np.int64), len(self)
             room = self._sequences.room(self._some, self._most_words)
-            kernel(some, broken, self._sequences.pool, room, self._universe, *arguments)
-            if (broken < 0).any():
+            kernel(some, violated, self._sequences.pool, room, self._universe, *arguments)
+            if (violated < 0).any():
                 raise Unforeseen
             after = self._sequences.numbers(len(some))
             if self._kernels is mask_kernels:
                 self._owed.add(np.zeros(len(self) - known, np.int64))
                 mask_kernels.note_owed(known, len(self), self._sequences.pool, self._universe, self._owed.array)
-            table.enter(some, after << 16 | broken if table is self.steps else after)
+            table.enter(some, after << 16 | violated if table is self.steps else after)
 
     def owed(self) -> Any:
         return self._owed.array
@@ -241,15 +241,15 @@ class PairedMonitorStates(MonitorStates):
         return number
 
     def fill(self, keys: Any) -> None:
-        after, broken = [], np.zeros(len(keys), np.int64)
+        after, violated = [], np.zeros(len(keys), np.int64)
         for part, monitor_states, codes in zip(self._parts, self._members(keys), self._codes, strict=True):
             code = codes.array[keys & np.uint64(0xFFFFFFFF)]
             values = _looked_up(part.steps, monitor_states << 32 | code, part.fill)
             # An event that one of the two ignores leaves its monitor state unchanged.
             values = np.where(code == 0, monitor_states << 16, values)
             after.append(values >> 16)
-            broken |= values & 0xFFFF
-        self.steps.enter(keys, self._numbers(np.stack(after, axis=1)) << 16 | broken)
+            violated |= values & 0xFFFF
+        self.steps.enter(keys, self._numbers(np.stack(after, axis=1)) << 16 | violated)
 
     def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
         after = []
@@ -315,7 +315,7 @@ def _by_points(
 ) -> MonitorStates:
     head, entry = point_kernels.sizes(universe)
     rows = np.zeros((2, head + entry * (workload.messages + 1)), np.int64)
-    of_order = universe._replace(order=monitor.order, broken=bit[monitor.watches[0]], rows=rows)
+    of_order = universe._replace(order=monitor.order, violated=bit[monitor.watches[0]], rows=rows)
     return MaskMonitorStates(workload, of_order, point_kernels)
 
 

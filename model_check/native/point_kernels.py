@@ -55,7 +55,15 @@ def store(row: Any, length: int, out: Pool, k: int) -> None:
 
 @compiled
 def observe(
-    keys: Any, broken_by: Any, pool: Pool, out: Pool, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
+    keys: Any,
+    violated_by: Any,
+    pool: Pool,
+    out: Pool,
+    universe: Universe,
+    starts: Any,
+    kinds: Any,
+    whose: Any,
+    what: Any,
 ) -> None:
     """As `mask_kernels.observe`."""
     row, messages = universe.rows[0], (universe.sender, universe.receiver, universe.first)
@@ -73,12 +81,12 @@ def observe(
                     event += 1
             length = happen(row, length, universe.n, universe.order, whose[o], m, event, *messages)
         store(row, length, out, k)
-        broken_by[k] = universe.broken if row[0] < 0 else 0
+        violated_by[k] = universe.violated if row[0] < 0 else 0
 
 
 @compiled
 def rename(
-    keys: Any, _broken_by: Any, pool: Pool, out: Pool, universe: Universe, images: Any, copies: Any, messages: Any
+    keys: Any, _violated_by: Any, pool: Pool, out: Pool, universe: Universe, images: Any, copies: Any, messages: Any
 ) -> None:
     """As `mask_kernels.rename`."""
     row, renamed = universe.rows[0], universe.rows[1]

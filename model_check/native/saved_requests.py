@@ -63,8 +63,7 @@ def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[C
     if name not in PROTOCOLS:  # a saved file must not name code to run
         named = f"crownless check {shlex.quote(name)} {where}"
         raise BadInput(
-            f"{where}: the saved search is of {printable_name(name)}, a protocol of one's own, whose code is not run "
-            "because a saved file names it",
+            f"{where}: the saved search checks {printable_name(name)}, and a saved file cannot name code to run",
             hint=f"name the protocol again, with the options of that check: {printable(named)}",
         )
     values = request["parameters"].items()

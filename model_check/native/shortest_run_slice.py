@@ -42,10 +42,10 @@ class ShortestRuns:
     regularly; an exception from it ends the slicing.
     """
 
-    def __init__(self, search: SearchForShortest, broken: Property, tick: Callable[[], None] = lambda: None) -> None:
-        if broken.name not in search.result.broken:
+    def __init__(self, search: SearchForShortest, violated: Property, tick: Callable[[], None] = lambda: None) -> None:
+        if violated.name not in search.result.violated:
             if search.result.stopped is None:
-                raise NoSuchRun(f"no run violates {broken.name}")
+                raise NoSuchRun(f"no run violates {violated.name}")
             raise Stopped(search.result.stopped)
         self.search = search
         self._tick = tick
@@ -53,10 +53,10 @@ class ShortestRuns:
         search.system = search.system._replace(sleeps=False)
         self._worker = Worker(1)
         search.worker_buffers = [self._worker]
-        self.length = search.result.broken[broken.name]
-        bit = search.live_bits_of(broken.name) if broken.kind == "live" else search.bits_of(broken.name)
-        column = int(broken.kind == "live")
-        last = self.length if broken.kind == "live" else self.length - 1
+        self.length = search.result.violated[violated.name]
+        bit = search.live_bits_of(violated.name) if violated.kind == "live" else search.bits_of(violated.name)
+        column = int(violated.kind == "live")
+        last = self.length if violated.kind == "live" else self.length - 1
         #: The states kept from each level.
         self._row_sets: list[RowSet] = []
         beyond: RowSet | None = None

@@ -129,14 +129,14 @@ class Alike:
     def _compare_predicates(self, local: Any, seen: int) -> None:
         for renaming in self._others:
             process, image = renaming.image[0], self._renamed(local, renaming)
-            with _failing(f"what it says of local states fails at P{process + 1}"):
+            with _failing(f"its methods on local states fail at P{process + 1}"):
                 same = self._evaluate(process, image) == seen
             if not same:
                 (name, *_) = sorted(self._said_of(0, local) ^ self._said_of(process, image))
                 raise NotSymmetric(f"`{name}` holds at only one of P1 and P{process + 1}, in local states alike")
 
     def _said_of(self, process: int, local: Any) -> set[str]:
-        return {*self._calls.invariants_broken(process, local), *self._calls.witnesses_met(process, local)}
+        return {*self._calls.invariants_violated(process, local), *self._calls.witnesses_met(process, local)}
 
     def number_of(self, packet: Packet, number: Callable[[Packet], int]) -> int:
         """The number of a packet as process 0 sends it; `number` gives that of a packet to process 0."""

@@ -155,7 +155,7 @@ class Tables:
     def _evaluate(self, process: int, local: Any) -> int:
         """The properties that a local state violates, and the witnesses that it satisfies, as bits."""
         seen = 0
-        for name in self.calls.invariants_broken(process, local):
+        for name in self.calls.invariants_violated(process, local):
             seen |= self._invariants[name]
         for name in self.calls.witnesses_met(process, local):
             seen |= self._witnesses[name]

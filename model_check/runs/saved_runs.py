@@ -14,7 +14,7 @@ from .actions import ShownAction, ShownPacket
 from .packets import ARRIVES, Flight, Link
 from .runs import Run, in_any_round
 
-SAVED_RUNS_HINT = "give what 'check --json' printed"
+SAVED_RUNS_HINT = "give the output of 'check --json'"
 
 
 class SavedPacket(msgspec.Struct):
@@ -62,7 +62,7 @@ class SavedAction(msgspec.Struct, rename={"source": "from"}, omit_defaults=True)
         packet = None
         if self.packet is not None:
             if self.source is None:
-                raise BadInput(f"{self.process} takes a packet 'from' nobody", hint=SAVED_RUNS_HINT)
+                raise BadInput(f"{self.process} receives a packet without 'from'", hint=SAVED_RUNS_HINT)
             packet = ShownPacket(self.packet, self.message, self.source, self.process, self.number, alike=self.alike)
         return ShownAction(
             process=self.process,
@@ -127,7 +127,7 @@ class SavedCheck(msgspec.Struct):
             source = [action.packet.source] if action.packet is not None else []
             for name in (action.process, *action.to, *source, *(packet.destination for packet in action.transmits)):
                 if name not in known:
-                    raise BadInput(f"the run names a process {name}", hint=f"known: {', '.join(names)}")
+                    raise BadInput(f"the run names an unknown process {name}", hint=f"known: {', '.join(names)}")
         return run
 
 

@@ -19,14 +19,14 @@ class StepwiseRun:
         self.state: State = system.initial()
         self.monitor_state = system.initial_monitor_state()
         self.steps: list[LocalStep] = []
-        self.broken: list[str] = []
+        self.violated: list[str] = []
         #: The states and monitor states from the initial ones on.
         self.visited: list[tuple[State, MonitorState]] = [(self.state, self.monitor_state)]
 
     def take(self, step: LocalStep, target: State) -> None:
         """Extends the run by one of the moves of its last state."""
-        self.monitor_state, broken = self.system.evaluate(self.monitor_state, step)
-        self.broken += broken
+        self.monitor_state, violated = self.system.evaluate(self.monitor_state, step)
+        self.violated += violated
         self.state = target
         self.steps.append(step)
         self.visited.append((self.state, self.monitor_state))
@@ -78,7 +78,7 @@ class Follower(StepwiseRun):
         """The same run so far, to be extended in another way."""
         other = Follower(self.system)
         other.state, other.monitor_state = self.state, self.monitor_state
-        other.steps, other.broken, other.visited = [*self.steps], [*self.broken], [*self.visited]
+        other.steps, other.violated, other.visited = [*self.steps], [*self.violated], [*self.visited]
         other._packets = deepcopy(self._packets, {id(self.system): self.system})
         return other
 

@@ -78,7 +78,7 @@ class Engine:
             self.name, f"native engine, {some(self.workers, 'worker')}"
         )
         said += f" ({self.because})" if self.because else ""
-        said += "; counts are of what is left after symmetry reduction" if self.reductions else ", no reductions"
+        said += "; counts are after symmetry reduction" if self.reductions else ", no reductions"
         if self.asymmetry is None:
             return said
         return f"{said}; declared symmetric, but {self.asymmetry}, so symmetry is not used"
@@ -104,7 +104,7 @@ def engine_for(
     for option, lacks, named in (("reduce", "reductions", wanted), ("workers", "workers", (workers or 1) > 1)):
         if named and engine == "plain":
             hint = f"leave out --engine or --{option}"
-            raise BadInput(f"--engine plain: the plain explorer has no {lacks}", hint=hint)
+            raise BadInput(f"--engine plain: the plain engine has no {lacks}", hint=hint)
     why = None if engine == "plain" else _why_not_native(check)
     if why is not None and engine is not None:
         raise NotApplicable(check.protocol, f"--engine {engine}: {why}", hint="leave that out", joint=": ")
@@ -156,7 +156,7 @@ def _why_not_native(check: ResolvedCheck) -> str | None:
 def _asymmetry(check: ResolvedCheck) -> str | None:
     """The reason why processes differ by more than their names; None if nothing does."""
     if not isinstance(check.workload, Free):
-        return "in a program each process does its own"
+        return "a program assigns its actions to named processes"
     if check.crash is not None:
         return "one process may crash, and others may not"
     if not check.machine.symmetric:

@@ -42,12 +42,12 @@ class LocalProperties:
         known = self.known[process].get(local)
         if known is None:
             calls, state = self.system.calls, self.system.local_state(local)
-            broken, reached = calls.invariants_broken(process, state), calls.witnesses_met(process, state)
-            known = self.known[process][local] = (broken, reached) if broken or reached else NOTHING
+            violated, reached = calls.invariants_violated(process, state), calls.witnesses_met(process, state)
+            known = self.known[process][local] = (violated, reached) if violated or reached else NOTHING
         return known
 
 
-def live_properties_broken(
+def live_properties_violated(
     system: System, state: State, monitor_state: MonitorState, moves: Sequence[Move]
 ) -> list[str]:
     """The live properties violated by a run that ends in this state, with these moves left undone.
@@ -55,22 +55,22 @@ def live_properties_broken(
     Of the processes that can send no more those are judged that send in some state, which must be known, or all if no
     process does.
     """
-    broken = _unmet_at_end(system, state, monitor_state)
+    violated = _unmet_at_end(system, state, monitor_state)
     if system.judged_senders & system.blocked(state, moves):
-        broken.append(NEVER_BLOCKS.name)
-    return broken
+        violated.append(NEVER_BLOCKS.name)
+    return violated
 
 
 def _unmet_at_end(system: System, state: State, monitor_state: MonitorState) -> list[str]:
     """The live properties violated by a run that ends in this state, whatever the processes could still send."""
-    broken = []
+    violated = []
     if system.unsent(monitor_state, system.crashed(state)):
-        broken += [NEVER_BLOCKS.name, COMPLETES.name]
+        violated += [NEVER_BLOCKS.name, COMPLETES.name]
     elif not system.workload.takes_anything and not system.finished(state):
-        broken.append(COMPLETES.name)
+        violated.append(COMPLETES.name)
     if system.undelivered(monitor_state, state):
-        broken.append(DELIVERS_ALL.name)
-    return broken
+        violated.append(DELIVERS_ALL.name)
+    return violated
 
 
 def completed(system: System, state: State, monitor_state: MonitorState) -> bool:
@@ -96,7 +96,7 @@ def explore(
         _search(system, result, limits, started, progress, names if first else set())
     result.stopped = result.stopped or part.reason
     result.seconds = time.monotonic() - started
-    result.broken = {name: depth for name, depth in result.broken.items() if name in names}
+    result.violated = {name: depth for name, depth in result.violated.items() if name in names}
     result.reached |= system.exercised.reached
     return result
 
@@ -112,13 +112,13 @@ def _search(
 
     def break_(names: tuple[str, ...] | list[str], depth: int) -> None:
         for name in names:
-            result.broken.setdefault(name, depth)
+            result.violated.setdefault(name, depth)
 
-    def end(state: State, moves: Sequence[Move], broken: list[str], depth: int) -> None:
-        break_(broken, depth)
+    def end(state: State, moves: Sequence[Move], violated: list[str], depth: int) -> None:
+        break_(violated, depth)
         for process in system.blocked(state, moves):
             result.blocked_at.setdefault(process, depth)
-        if COMPLETES.name not in broken:
+        if COMPLETES.name not in violated:
             result.reached.add(CAN_COMPLETE.name)
         elif not system.workload.takes_anything:
             result.blocked.add(tuple(system.workload.describe(system.position(state), system.crashed(state))))
@@ -157,9 +157,9 @@ def _search(
             if is_program and CAN_COMPLETE.name not in result.reached and completed(system, state, monitor_state):
                 result.reached.add(CAN_COMPLETE.name)
             for step, target in moves:
-                monitor_state_after, broken = system.evaluate(monitor_state, step)
-                if broken:
-                    break_(broken, depth + 1)
+                monitor_state_after, violated = system.evaluate(monitor_state, step)
+                if violated:
+                    break_(violated, depth + 1)
                 process, local = step.action.process, step.local
                 found = known_locals[process].get(local) or local_properties.of(process, local)
                 if found is not NOTHING:
@@ -191,7 +191,7 @@ def _search(
         result.levels.append(len(new_states))
         if new_states:
             result.depth = depth
-        if until & result.broken.keys():
+        if until & result.violated.keys():
             result.stopped = FIRST_VIOLATION
             return
         level = following

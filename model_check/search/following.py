@@ -14,7 +14,7 @@ from crownless.model_check.system.system import System
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name
 
-from .explorer import LocalProperties, live_properties_broken
+from .explorer import LocalProperties, live_properties_violated
 
 HINT = "was it saved by another version of it? check it again; of nodes, see 'conform --replay'"
 #: The most situations that are tried for a run that does not record its outcomes.
@@ -71,10 +71,10 @@ def _violates(follower: Follower, run: Run) -> bool | None:
     if run.loop:
         return follower.visited[len(run.actions)] == (state, monitor_state)
     local = LocalProperties(system)
-    if name in follower.broken or any(name in local.of(x.action.process, x.local)[0] for x in follower.steps):
+    if name in follower.violated or any(name in local.of(x.action.process, x.local)[0] for x in follower.steps):
         return True
     moves = system.moves(state)
-    if system.may_end(moves) and name in live_properties_broken(system, state, monitor_state, moves):
+    if system.may_end(moves) and name in live_properties_violated(system, state, monitor_state, moves):
         return True
     watched = {*system.machine.invariants, *(name for monitor in system.monitors for name in monitor.watches)}
     return False if name in watched else None

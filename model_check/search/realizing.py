@@ -41,7 +41,7 @@ class Comparison:
 class Realization:
     """The answer. `computations` counts the generated ones with exactly as many messages as the bound.
 
-    `broken_by`: the smallest generated computation that violates the promise. `impossible`: the number of generated
+    `violated_by`: the smallest generated computation that violates the promise. `impossible`: the number of generated
     cycles of messages, each received before it is sent; they are not computations, and outside every order. `stopped`:
     why the answer is not complete, or None if it is; `extra` is certain even then.
     """
@@ -52,7 +52,7 @@ class Realization:
     orders: dict[str, Comparison]
     computations: int = 0
     impossible: int = 0
-    broken_by: Computation | None = None
+    violated_by: Computation | None = None
     seconds: float = 0.0
 
     def __repr__(self) -> str:
@@ -60,14 +60,17 @@ class Realization:
 
     def __bool__(self) -> bool:
         """True if it generates exactly the order that it promises; raises `Undecided` if that is unknown."""
-        if self.broken_by is not None:
+        if self.violated_by is not None:
             return False
         if self.stopped:
             raise Undecided(f"{self!r} is neither true nor false: it is not complete")
         return self.promises in self.equal_orders
 
     def __str__(self) -> str:
-        smallest = {"missing": self.shown_missing and self.orders[self.shown_missing].missing, "extra": self.broken_by}
+        smallest = {
+            "missing": self.shown_missing and self.orders[self.shown_missing].missing,
+            "extra": self.violated_by,
+        }
         drawn = [f"{what}:\n{c}" for what, c in smallest.items() if c and possible(c)]
         return "\n\n".join([printable(f"{self._headline}; {self.scope}"), *drawn])
 
@@ -174,7 +177,7 @@ class Realization:
             "contains": self.contains,
             "missing": {name: _json(one.missing, None) for name, one in self.orders.items()} if complete else None,
             "extra": {name: _json(one.extra, name) for name, one in self.orders.items()},
-            "broken_by": _json(self.broken_by, self.promises),
+            "violated_by": _json(self.violated_by, self.promises),
             "orders": counts if complete else None,
             "impossible": self.impossible,
             "misdelivers": self.found.misdelivers,
@@ -185,12 +188,12 @@ class Realization:
         }
 
 
-def _json(c: Computation | None, broken: str | None) -> dict[str, Any] | None:
+def _json(c: Computation | None, violated: str | None) -> dict[str, Any] | None:
     """A computation, and why it violates that order."""
     if c is None:
         return None
     facts = {"messages": len(c.messages), "computation": lines_in_notation(c)}
-    return facts if broken is None else {**facts, "because": because(c, broken)}
+    return facts if violated is None else {**facts, "because": because(c, violated)}
 
 
 def lines_in_notation(c: Computation) -> list[str]:
@@ -201,7 +204,7 @@ def lines_in_notation(c: Computation) -> list[str]:
 def because(c: Computation, order: str) -> str:
     """Why a computation violates an order, in a line."""
     if not possible(c):
-        return "messages in a circle, each received before it is sent"
+        return "a cycle of messages, each received before it is sent"
     witness = decide(c, order).witness
     return "" if witness is None else witness.headline(c)
 
@@ -257,8 +260,8 @@ def _compare(answer: Realization, progress: Callable[[str], None] | None) -> Non
                     one.missing = c
             elif generated and one.extra is None:
                 one.extra = c
-        if generated and answer.broken_by is None and not (real and _keeps_promise(c, kept, answer.check.machine)):
-            answer.broken_by = c
+        if generated and answer.violated_by is None and not (real and _keeps_promise(c, kept, answer.check.machine)):
+            answer.violated_by = c
 
 
 def _candidates(answer: Realization) -> Iterator[tuple[Computation, bool]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 
-from .explorer import LocalProperties, live_properties_broken
+from .explorer import LocalProperties, live_properties_violated
 
 #: A node, and the process that acted last (-1: none yet).
 Key = tuple[State, MonitorState, int]
@@ -24,7 +24,7 @@ class NoSuchRun(LookupError):
 
 def shortest_run(
     system: System,
-    broken: Property,
+    violated: Property,
     length: int,
     on_the_way: Callable[[int, State], bool] | None = None,
     tick: Callable[[], None] | None = None,
@@ -55,32 +55,32 @@ def shortest_run(
                 after: Key = (target, monitor_state_after, process)
                 if after not in layer or cost < layer[after][0]:
                     layer[after] = (cost, key, step)
-                breaks = broken.kind == "always" and depth + 1 == length and _breaks(system, broken, step, names)
+                breaks = violated.kind == "always" and depth + 1 == length and _breaks(system, violated, step, names)
                 if breaks and (after not in breaking or cost < breaking[after][0]):
                     breaking[after] = (cost, key, step)
-        layers.append(breaking if broken.kind == "always" and depth + 1 == length else layer)
+        layers.append(breaking if violated.kind == "always" and depth + 1 == length else layer)
         visited.update((state, monitor_state) for state, monitor_state, _ in layer)
     ends: Iterable[Key] = layers[-1]
-    if broken.kind == "live":
-        ends = (key for key in layers[-1] if _ends_there(system, broken, key))
+    if violated.kind == "live":
+        ends = (key for key in layers[-1] if _ends_there(system, violated, key))
     last_layer = layers[-1]
     ends = list(ends)
     if not ends:
-        raise NoSuchRun(f"no run of {length} actions violates {broken.name}")
+        raise NoSuchRun(f"no run of {length} actions violates {violated.name}")
     end = min(ends, key=lambda key: last_layer[key][0])
     return _walk_back(layers, end), end[0], end[1]
 
 
-def _ends_there(system: System, broken: Property, key: Key) -> bool:
+def _ends_there(system: System, violated: Property, key: Key) -> bool:
     state, monitor_state, _ = key
     moves = system.moves(state)
-    return system.may_end(moves) and broken.name in live_properties_broken(system, state, monitor_state, moves)
+    return system.may_end(moves) and violated.name in live_properties_violated(system, state, monitor_state, moves)
 
 
-def _breaks(system: System, broken: Property, step: LocalStep, names: tuple[str, ...]) -> bool:
-    if broken.name in names:
+def _breaks(system: System, violated: Property, step: LocalStep, names: tuple[str, ...]) -> bool:
+    if violated.name in names:
         return True
-    return broken.name in LocalProperties(system).of(step.action.process, step.local)[0]
+    return violated.name in LocalProperties(system).of(step.action.process, step.local)[0]
 
 
 def _walk_back(layers: list[dict[Key, Reached]], end: Key) -> list[LocalStep]:

@@ -12,7 +12,7 @@ from .properties import NEVER_BLOCKS
 class Exploration:
     """The findings of a search. Counts are of distinct global states; `nodes` counts them with their monitor states.
 
-    `broken`: property → the length of a shortest run that violates it. `reached`: the `sometimes` properties seen.
+    `violated`: property → the length of a shortest run that violates it. `reached`: the `sometimes` properties seen.
     `blocked`: for a program, where incomplete runs end: what each unfinished process waits for.
     `blocked_at`: in the free workload, process → the length of a shortest run that ends where it cannot send more.
     `senders`: the processes whose protocol accepts a send in some state; others cannot be blocked.
@@ -26,7 +26,7 @@ class Exploration:
     nodes: int = 0
     seconds: float = 0.0
     graded: bool = True
-    broken: dict[str, int] = field(default_factory=dict)
+    violated: dict[str, int] = field(default_factory=dict)
     reached: set[str] = field(default_factory=set)
     blocked: set[tuple[str, ...]] = field(default_factory=set)
     blocked_at: dict[int, int] = field(default_factory=dict)
@@ -46,12 +46,12 @@ class Exploration:
         judged = self.senders or (self.blocked_at if at_end else ())
         lengths = [length for process, length in self.blocked_at.items() if process in judged]
         if lengths:
-            self.broken[NEVER_BLOCKS.name] = min([*lengths, self.broken.get(NEVER_BLOCKS.name, lengths[0])])
+            self.violated[NEVER_BLOCKS.name] = min([*lengths, self.violated.get(NEVER_BLOCKS.name, lengths[0])])
 
     def __repr__(self) -> str:
-        broken = f", violates {', '.join(self.broken)}" if self.broken else ""
+        violated = f", violates {', '.join(self.violated)}" if self.violated else ""
         stopped = f", {self.stopped}" if self.stopped else ""
-        return in_brackets(f"{some(self.states, 'state')}, {some(self.transitions, 'transition')}{broken}{stopped}")
+        return in_brackets(f"{some(self.states, 'state')}, {some(self.transitions, 'transition')}{violated}{stopped}")
 
 
 #: Why a search for one violation ended.

@@ -207,7 +207,7 @@ class MachineCalls:
 
     # -- predicates ----------------------------------------------------------------------------------------------------
 
-    def invariants_broken(self, i: int, state: Any) -> tuple[str, ...]:
+    def invariants_violated(self, i: int, state: Any) -> tuple[str, ...]:
         """The names of the invariants that this local state violates."""
         return self._predicates("invariant", self.machine.invariants, i, state, holds=False)
 
@@ -366,7 +366,7 @@ class MachineCalls:
                 timers = self.machine.timers
                 named = f"{list(timers)} names no such step: " if timers else "if it is a timer: "
                 raise Call(self._kind, "internal", i, before).wrong(
-                    f"can go on for ever: '{name}' transmits a packet each time round",
+                    f"can run forever: '{name}' transmits a packet each time round",
                     f'transmit it once, or wait for an answer before the next; {named}timers = ("{name}",)',
                 )
         self._ending.update((i, state) for state in graph)
@@ -399,7 +399,7 @@ def _check_value(value: Any, whole: str) -> None:
 def without_end(machine: ProtocolMachine, i: int, name: str, first: Any, last: Any) -> WrongMachine:
     """The error for a process that takes internal steps endlessly, from one local state to the next."""
     return Call(type(machine), "internal", i, first).wrong(
-        f"can go on for ever: after {MAX_INTERNAL:,} steps, the last of them '{name}', with nothing received or "
+        f"can run forever: after {MAX_INTERNAL:,} steps, the last of them '{name}', with nothing received or "
         f"submitted, its local state is {shown(last)}",
         "bound what grows, or take the step only after something was received or submitted",
     )

@@ -43,7 +43,7 @@ class Observation(NamedTuple):
 
 
 class Monitor:
-    """Base of all monitors; `watches` names the properties it can report as broken."""
+    """Base of all monitors; `watches` names the properties it can report as violated."""
 
     watches: tuple[str, ...]
 
@@ -197,16 +197,16 @@ class FifoAndCausal(Monitor):
         place = messages.index(copies)
         past = pasts[place]
         overtaken = past & self.copies.to_receiver[process]
-        broken: tuple[str, ...] = ()
+        violated: tuple[str, ...] = ()
         if overtaken and process in self.at:
-            broken = ("fifo", "causal") if overtaken & self.copies.from_sender[sender] else ("causal",)
+            violated = ("fifo", "causal") if overtaken & self.copies.from_sender[sender] else ("causal",)
         undelivered = monitor_state[0] ^ copy
         known = [some & undelivered for some in monitor_state[:start]]
         known[1 + process] |= (past | copies) & undelivered
         if not copies & undelivered:
             messages = messages[:place] + messages[place + 1 :]
             pasts = pasts[:place] + pasts[place + 1 :]
-        return (*known, *messages, *[some & undelivered for some in pasts]), broken
+        return (*known, *messages, *[some & undelivered for some in pasts]), violated
 
     def renamed(self, monitor_state: tuple[int, ...], renaming: Renaming) -> MonitorState:
         undelivered, *rest = [self.copies.renamed(some, renaming) for some in monitor_state]

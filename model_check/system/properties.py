@@ -44,9 +44,9 @@ NEVER_BLOCKS = Property(
     "each process eventually accepts a send while messages are left, and every accepted one has its send event",
 )
 COMPLETES = Property(
-    "completes", "live", "every process comes to the end of its program, and every send event on the way happens"
+    "completes", "live", "every process reaches the end of its program, and every send event on the way happens"
 )
-CAN_COMPLETE = Property("can-complete", "sometimes", "every process comes to the end of its program")
+CAN_COMPLETE = Property("can-complete", "sometimes", "every process reaches the end of its program")
 DELIVERS_SOMETHING = Property("delivers-something", "sometimes", "a message is delivered")
 HOLDS_BACK = Property("holds-back", "sometimes", "a packet is there that is not deliverable yet")
 RELEASES = Property("releases", "sometimes", "a packet held back in one local state is deliverable in another")

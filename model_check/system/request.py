@@ -107,7 +107,7 @@ class Check:
             elif machine.n != n:
                 raise BadInput(f"{protocol}: a machine for {machine.n} processes, not for {n}", hint="give its class")
             elif self.parameters:
-                raise BadInput(f"{protocol}: a machine has its parameters already", hint="give its class")
+                raise BadInput(f"{protocol}: a machine already has its parameters", hint="give its class")
             orders = tuple(dict.fromkeys(self.orders)) or default_orders(kind)
             if isinstance(workload, Free):
                 unicasts = workload.sends == "unicast"
@@ -117,7 +117,7 @@ class Check:
             for order in self.orders:
                 order_named(order)
                 if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
-                    problem = f"orders the deliveries at one process only, of which {order} says nothing"
+                    problem = f"orders the deliveries at one process only, which {order} order does not constrain"
                     raise NotApplicable(protocol, problem, hint=f"request {' or '.join(AT_ONE_RECEIVER)}")
         if self.clocks and (kind.rolls_back or not kind.sends_before_delivery):
             problem = "delivers messages before they are sent, or takes events back: they have no times"
@@ -125,7 +125,7 @@ class Check:
         if self.crash is not None and self.crash not in workload.processes:
             raise unknown_name("process to crash", self.crash, workload.processes)
         if self.crash is not None and n < 2:
-            raise BadInput("a system of one process has no survivors", hint="use two processes or more")
+            raise BadInput("with one process, no process survives a crash", hint="use two processes or more")
         channel = kind.needs_channel if self.channel is None else self.channel
         clocks = tuple(clock_named(name) for name in dict.fromkeys(self.clocks))
         program, crash = not workload.takes_anything, self.crash is not None
@@ -299,11 +299,11 @@ def _out_of_range(name: str, known: Parameter, value: Setting, n: int) -> tuple[
         one, *_ = *each, known.least
         return "it is one for all processes", f"give one number, such as {name}={one}"
     if isinstance(value, tuple) and len(value) != n:
-        return f"{len(value)} values for {n} processes", "give one for each, or one for all"
+        return f"{len(value)} values for {n} processes", "give one per process, or one for all"
     if min(each) < known.least:
         return f"too small, {known.because}", f"give {known.least} or more"
     if known.most is not None and max(each) > known.most(n):
-        return f"too great for {n} processes", f"give {known.least} to {known.most(n)}"
+        return f"too large for {n} processes", f"give {known.least} to {known.most(n)}"
     return None
 
 
@@ -324,7 +324,7 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
         workload = Program(load_program(program) if isinstance(program, str) else program)
         if (n := len(workload.processes)) > MAX_PROCESSES:
             hint = f"give at most {MAX_PROCESSES}; 3 or 4 is a good start"
-            raise BadInput(f"program {workload.script.name} has {n} processes: more than crownless supports", hint=hint)
+            raise BadInput(f"{workload.script.name or 'the computation'} has {n} processes", hint=hint)
     several: str | None
     to_itself: str | None
     if workload is not None:
@@ -344,7 +344,7 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
                 raise BadInput(f"{option} {value}: nothing to explore", hint=f"give 1 to {most} {noun}")
             if value > most:
                 hint = f"give at most {most} {noun}; 3 or 4 is a good start"
-                raise BadInput(f"{option} {value}: more than crownless supports", hint=hint)
+                raise BadInput(f"{option} {value}: too large", hint=hint)
         sends = kind.sends if check.sends is None else known_sends(check.sends)
         workload = free = Free(processes, messages, self_sends=check.self_sends, sends=sends)
         several, to_itself = ("" if free.sends != "unicast" else None), ("" if free.self_sends else None)
@@ -382,5 +382,5 @@ def load_program(name: str) -> Script:
     path = library.located(name)
     if path is None and "/" not in name and "." not in name:
         hint = unknown_name("program", name, (*library.names(), *library.exercises())).hint
-        raise BadInput(f"no file and no bundled program is called '{printable_name(name)}'", hint=hint)
+        raise BadInput(f"there is no file or bundled program '{printable_name(name)}'", hint=hint)
     return replace(notation.load(path or Path(name)), name=name)

@@ -336,13 +336,13 @@ class System:
         """The monitor state after the events of a step, and the properties that it violated."""
         if not step.codes:
             return monitor_state, ()
-        broken: tuple[str, ...] = ()
+        violated: tuple[str, ...] = ()
         after = list(monitor_state)
         for k, observe, code in step.codes:
             after[k], names = observe(after[k], code)
             if names:
-                broken += names
-        return tuple(after), broken
+                violated += names
+        return tuple(after), violated
 
     def undelivered(self, monitor_state: MonitorState, state: State | None = None) -> list[tuple[Message, int]]:
         """The pairs (message, receiver) handed to the protocol and not delivered.

@@ -158,7 +158,7 @@ class Answers:
     def _ask(self, query: Query) -> Answer | NodeFailure:
         process, inputs = query
         if len(inputs) > self._most_inputs:
-            said = f"P{process + 1} has had {self._most_inputs:,} inputs, and there are still more for it"
+            said = f"P{process + 1} received {self._most_inputs:,} inputs, and more are pending"
             return NodeFailure("floods", said)
         hangs = self._hangs.setdefault(type(inputs[-1]), [])
         if len(hangs) >= MAX_HANGS:
@@ -355,8 +355,8 @@ class Repeats:
         if self.excluded > 0.5:
             return repeated
         return (
-            f"{repeated}; a node that answers otherwise with a probability of {max(self.excluded * 100, 0.1):.1f} % or "
-            "more at every send, or at every packet, is noticed, but for one chance in a million"
+            f"{repeated}; this would catch nondeterminism of {max(self.excluded * 100, 0.1):.1f} % or more per input "
+            "(error < 1e-6)"
         )
 
     def json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Packet bodies, compared by content, without ignored parts such as time stamps."""
+"""Packet bodies, compared by content, without ignored parts such as timestamps."""
 
 import re
 from collections.abc import Hashable
@@ -58,8 +58,8 @@ def to_ignore(pattern: str | None) -> Pattern[str] | None:
     try:
         return re.compile(pattern)
     except re.error as error:
-        said = f"what to ignore, '{printable(pattern)}', is no regular expression: {error}"
-        raise BadInput(said, hint=r"such as '\d+\.\d+' for time stamps") from None
+        said = f"the expression to ignore, '{printable(pattern)}', is not a regular expression: {error}"
+        raise BadInput(said, hint=r"such as '\d+\.\d+' for timestamps") from None
 
 
 def canonical(value: Any, inside: tuple[int, ...] = ()) -> Hashable:

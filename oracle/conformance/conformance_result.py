@@ -62,10 +62,10 @@ class Searched(NamedTuple):
             if name in result:
                 yield self._as_far_as_known(result[name])
         if self.realization is not None and name in self.realization.orders:
-            broken = self.realization.orders[name].extra is not None
-            verdict: Outcome = "violated" if broken else "unknown" if self.realization.stopped else "holds"
+            violated = self.realization.orders[name].extra is not None
+            verdict: Outcome = "violated" if violated else "unknown" if self.realization.stopped else "holds"
             yield PropertyResult(
-                PROPERTIES[name], verdict, note=f"{self.name}, complete computations" if broken else ""
+                PROPERTIES[name], verdict, note=f"{self.name}, complete computations" if violated else ""
             )
 
     def breaks(self, name: str) -> bool:
@@ -87,6 +87,11 @@ class Searched(NamedTuple):
         if line.property.name in FAILURES:
             return replace(line, note=failed[0].said)
         return PropertyResult(line.property, "unknown", note=f"{FAILS_FIRST}: {failed[0].kind}")
+
+
+def verdict_on_order(line: PropertyResult) -> str:
+    """The verdict on a property that is an order, which is *kept* rather than that it *holds*."""
+    return "kept" if line.verdict == "holds" else line.verdict
 
 
 def merged(
@@ -112,15 +117,15 @@ def merged(
         found = [line for search in searches for line in search.lines(name)]
         if known.kind == "sometimes" and found:
             return _best(found, pending)
-        broken = [line for line in found if line.verdict == "violated"]
-        if not broken and name in JUDGED:
+        violated = [line for line in found if line.verdict == "violated"]
+        if not violated and name in JUDGED:
             below = weaker(name, unicasts=unicasts)
-            broken = [
+            violated = [
                 replace(lines[weak], property=known, note=f"the run that violates {weak} order, which is weaker")
                 for weak in JUDGED
                 if weak in below and is_violated(weak)
             ]
-        for such in (broken, [line for line in found if line.verdict == "unknown"]):
+        for such in (violated, [line for line in found if line.verdict == "unknown"]):
             if such:
                 return next((line for line in such if line.run is not None), such[0])
         if name not in FAILURES and any(map(is_violated, FAILURES)):
@@ -217,14 +222,14 @@ class Conformance(CheckResult):
         return [self[name] for name in names if name != "asynchronous"]
 
     @property
-    def broken(self) -> list[str]:
+    def violated(self) -> list[str]:
         """The names of the violated ones."""
         return [line.property.name for line in self.wanted if line.verdict == "violated"]
 
     @property
     def verdict(self) -> Outcome:
         """For random runs, `holds` means that none of them violates anything."""
-        if self.broken:
+        if self.violated:
             return "violated" if self.unconfirmed is None else "unknown"
         return "holds" if self.undecided is None else "unknown"
 
@@ -297,7 +302,7 @@ class Conformance(CheckResult):
         certain = self.pending is None and all(self[name].verdict != "violated" for name in VARYING)
         return self.searches[0].realization if self.searches and certain else None
 
-    def broken_by_replies(self) -> list[str]:
+    def violated_by_replies(self) -> list[str]:
         """The properties violated by sends from inside deliveries, but not by free sends."""
         with_replies = [one for one in self.searches if one.name == WITH_REPLIES]
         free = {name for one in self.searches[:1] for name in self.violations if one.breaks(name)}
@@ -332,7 +337,7 @@ class Conformance(CheckResult):
     def schedule(self, name: str) -> Schedule | None:
         """The schedule of a violation, which can be saved and repeated; None if it has no run."""
         run = self[name].run
-        has_replies = self.runs is not None or name in self.broken_by_replies()
+        has_replies = self.runs is not None or name in self.violated_by_replies()
         request = self.request if has_replies else replace(self.request, replies=0)
         return None if run is None else schedule_of(self.protocol, name, run, request)
 
@@ -350,8 +355,8 @@ class Conformance(CheckResult):
             "ticks": request.ticks,
             "restarts": request.restarts,
             "runs": None if self.runs is None else self.made,
-            "verdict": "not broken" if self.runs is not None and self.verdict == "holds" else self.verdict,
-            "orders": {name: lines[name] for name in request.judged},
+            "verdict": "not violated" if self.runs is not None and self.verdict == "holds" else self.verdict,
+            "orders": {name: lines[name] | {"verdict": verdict_on_order(self[name])} for name in request.judged},
             "strongest": self.strongest,
             "failures": [line.json() for line in self.failures],
             "delivery": [lines[name] for name in (*DELIVERY, DELIVERS_SOMETHING.name) if name in lines],

@@ -135,8 +135,8 @@ def _possible(implementation: Implementation, request: Request) -> Request:
     refuse_where_all_keep(request.orders, unicasts=request.sends == "unicast")
     channel_named(request.channel)
     if not implementation.takes_steps and (request.ticks or request.restarts):
-        said = "--ticks and --restarts: Maelstrom has no message for that"
-        raise BadInput(said, hint="leave them out, or write an adapter that speaks lines")
+        said = "--ticks and --restarts: Maelstrom has no messages for them"
+        raise BadInput(said, hint="leave them out, or write an adapter with a line-based interface")
     return request if implementation.takes_replies else replace(request, replies=0)
 
 
@@ -172,7 +172,7 @@ def _answered_without_end(answers: Answers, request: Request, channel: int) -> t
     if first is None:  # the flood is one answer to the send, which the search reports
         return None
     query = first.action.process, network.system.state_after(first).history
-    said = f"after that message alone the nodes have had {most:,} inputs, and there are still more"
+    said = f"after that message alone the nodes received {most:,} inputs, and more are pending"
     return query, NodeFailure("floods", f"its packets are answered by packets without end: {said}")
 
 

@@ -172,7 +172,7 @@ class _Object(Node):
 
         self._call("__init__", (), make)
         if self.outputs:
-            said = f"{self._called('__init__')} gives {shown(self.outputs[0])}; nodes act only when they are called"
+            said = f"{self._called('__init__')} gives {shown(self.outputs[0])}; nodes act only when called"
             raise NodeFailure("speaks-unasked", said)
 
     def answer(self, given: Input) -> Answer:
@@ -296,7 +296,7 @@ class _Object(Node):
         try:
             body = value_body(packet, self.nodes.ignored)
         except Exception as error:  # of any kind: it may be the node's own code
-            said = f"transmits {shown(packet)}, which cannot be copied as a packet is: {shown_error(error)}"
+            said = f"transmits {shown(packet)}, which cannot be copied as a packet must be: {shown_error(error)}"
             raise NodeFailure("not-understood", said) from None
         self._note(Transmits(index(to), body))
 

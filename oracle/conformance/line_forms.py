@@ -182,7 +182,7 @@ def as_text(line: str, value: Any) -> str:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def not_understood(line: str, why: str) -> NodeFailure:

@@ -162,7 +162,7 @@ class Network(StepwiseRun):
             elif kind == "deliver" and message in self._sent and (message, p) not in self._delivered:
                 self._delivered.add((message, p))
                 self._recorder.deliver(name, self._called[message])
-        if self.delivers_once and DELIVERS_ONCE.name in self.broken:
+        if self.delivers_once and DELIVERS_ONCE.name in self.violated:
             raise WrongNode(DELIVERS_ONCE.name, wrong_event(self.run))
 
     def _cause(self, p: int, failed: Failed) -> BaseException | None:

@@ -100,16 +100,16 @@ def left_pending(answer: Answer) -> str | None:
 
 
 #: The races that are not tried of nodes with tasks or threads of their own.
-ONE_AT_A_TIME = "inputs are given one at a time, when the node is idle: races between its own tasks are not tried"
+ONE_AT_A_TIME = "inputs are given one at a time, when the node is idle; races between its own tasks are not tested"
 
 #: The ways in which a node fails, each with the property that it violates.
 FAILURES = {
     "node-fails": "no node raises an exception, exits or crashes",
     "hangs": "every node answers in time",
-    "floods": "no node answers an input with more than the limits allow, and no packets follow each other without end",
-    "speaks-unasked": "no node says anything between its answer and the next input",
-    "not-understood": "all that a node says is in the form that was agreed",
-    "invents": "nodes deliver messages of applications alone, to their receivers, and transmit to processes there are",
+    "floods": "every answer is within the limits, and packets do not trigger each other forever",
+    "speaks-unasked": "every node is silent between its answer and the next input",
+    "not-understood": "every line the node prints follows the line protocol",
+    "invents": "nodes deliver only what applications sent, to its receivers, and transmit only to existing processes",
     "not-deterministic": "the same inputs always give the same outputs",
 }
 #: With one of these two nothing else is certain, since answers vary or may belong to other inputs.

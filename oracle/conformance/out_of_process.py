@@ -112,7 +112,7 @@ class OutOfProcess(Implementation):
                 program.close()
             return form
         if all(failure.kind == "node-fails" for _, failure in failures):
-            said = f"'{self.name}' does not start in any form of lines: {failures[0][1].said}"
+            said = f"'{self.name}' starts with none of the known line protocols: {failures[0][1].said}"
             raise BadInput(said, hint=f"run it by hand: {forms[0].end}, the first one too")
         spoken = [pair for pair in failures[:2] if any(pair[0].understands(line) for line in lines)]
         goes_on = [pair for pair in failures if pair[1].kind != "node-fails"]
@@ -159,7 +159,7 @@ class _Program(Node):
         except (OSError, ValueError) as error:
             self._errors.close()
             reason = getattr(error, "strerror", None) or str(error)
-            hint = "give the command of a program that can be run here"
+            hint = "give the command of a program that runs on this machine"
             raise BadInput(f"{shown(command[0], str)} cannot be started: {reason}", hint=hint) from None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -224,7 +224,7 @@ class _Program(Node):
         finally:
             self.close()
         if not self._at_end and self.form.resets:
-            self._nodes.best_effort = "best effort: the program goes on after the end of its input"
+            self._nodes.best_effort = "best effort: the program keeps running after the end of its input"
 
     def close(self) -> None:
         """Ends the program, and all of its group."""
@@ -278,7 +278,7 @@ class _Program(Node):
         try:
             self.last_line = line.removesuffix(b"\r").decode()
         except UnicodeDecodeError:
-            raise NodeFailure("not-understood", f"says {_text(line)}, which is no UTF-8") from None
+            raise NodeFailure("not-understood", f"says {_text(line)}, which is not UTF-8") from None
         return self.form.outputs(self.last_line)
 
     def _is_ready(self, seconds: float) -> bool:
@@ -301,7 +301,7 @@ class _Program(Node):
 
     def _unasked(self) -> NodeFailure:
         said = self._lines[0] if self._lines else self._unfinished
-        return NodeFailure("speaks-unasked", f"says {_text(said)} that is no part of an answer")
+        return NodeFailure("speaks-unasked", f"says {_text(said)} that is not part of an answer")
 
     def _hangs(self, outputs: int) -> NodeFailure:
         half = f" and the unfinished line {_text(self._unfinished)}" if self._unfinished else ""
@@ -315,7 +315,7 @@ class _Program(Node):
         try:
             return NodeFailure("node-fails", f"{_ended_by(self._process.wait(ENDS_WITHIN))}{half}")
         except subprocess.TimeoutExpired:
-            return NodeFailure("hangs", f"has closed its output{half} and goes on running")
+            return NodeFailure("hangs", f"has closed its output{half} and keeps running")
 
 
 def _ended_by(code: int) -> str:

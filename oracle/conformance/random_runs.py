@@ -55,11 +55,11 @@ class Sampling:
         driven, taken, failure = self._all.walk(self.request.processes, self.messages, random)
         self.made = number
         if failure is not None:
-            self._note(number, _broken_by(failure), failure)
+            self._note(number, _violated_by(failure), failure)
         if driven is None:
             return
         self.delivers |= driven.delivers
-        if DELIVERS_ONCE.name in driven.broken:
+        if DELIVERS_ONCE.name in driven.violated:
             self._note(number, DELIVERS_ONCE.name, Failure(DELIVERS_ONCE.name, wrong_event(driven.run), "", taken))
         computation = driven.computation
         for order in self.request.judged:
@@ -105,7 +105,7 @@ class Sampling:
         return self._all._replace(order=name) if name in ORDERS else self._all
 
 
-def _broken_by(failure: Failure) -> str:
+def _violated_by(failure: Failure) -> str:
     if isinstance(failure.error, WrongNode):
         return failure.error.breaks
     return "floods" if failure.kind == FOR_EVER else DELIVERS_ALL.name

@@ -18,7 +18,7 @@ from crownless.model_check.runs.actions import ShownAction, ShownPacket
 from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.runs.stepwise import Follower
-from crownless.model_check.search.explorer import live_properties_broken
+from crownless.model_check.search.explorer import live_properties_violated
 from crownless.model_check.system.properties import DELIVERS_ONCE
 from crownless.runtime.ending import watching
 from crownless.runtime.errors import Undecided
@@ -47,7 +47,7 @@ class Replay(Drawn):
 
     schedule: Schedule
     run: Run
-    broken: tuple[str, ...]
+    violated: tuple[str, ...]
     differs: str | None
     #: Why the run does not decide whether the property still is violated, such as the step that the nodes do not take.
     undecided: str | None = None
@@ -62,17 +62,17 @@ class Replay(Drawn):
     @property
     def verdict(self) -> Outcome:
         """`violated`: the run still violates the property of the schedule; `holds`: it no longer does."""
-        if self.schedule.breaks in self.broken:
+        if self.schedule.violates in self.violated:
             return "violated"
         return "holds" if self.undecided is None else "unknown"
 
     @property
     def conclusion(self) -> str:
         """The verdict in words."""
-        breaks = self.schedule.breaks
+        name = self.schedule.violates
         if self.verdict == "unknown":
-            return printable(f"unknown whether it still violates {breaks}: {self.undecided}")
-        return printable(f"{'still' if self.verdict == 'violated' else 'no longer'} violates {breaks}")
+            return printable(f"unknown whether it still violates {name}: {self.undecided}")
+        return printable(f"{'still' if self.verdict == 'violated' else 'no longer'} violates {name}")
 
     def __repr__(self) -> str:
         return in_brackets(f"replay: {self.conclusion}")
@@ -83,8 +83,8 @@ class Replay(Drawn):
 
     def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
         """The diagram of the run."""
-        still = f"{self.schedule.implementation} violates {self.schedule.breaks}" if self.shows_violation else ""
-        yield self.run.diagram(still, highlight or self.schedule.breaks)
+        still = f"{self.schedule.implementation} violates {self.schedule.violates}" if self.shows_violation else ""
+        yield self.run.diagram(still, highlight or self.schedule.violates)
 
     @property
     def shows_violation(self) -> bool:
@@ -93,10 +93,10 @@ class Replay(Drawn):
 
     def json(self) -> dict[str, Any]:
         return {
-            "breaks": self.schedule.breaks,
+            "violates": self.schedule.violates,
             "verdict": self.verdict,
-            "still_broken": None if self.verdict == "unknown" else self.verdict == "violated",
-            "broken": list(self.broken),
+            "still_violated": None if self.verdict == "unknown" else self.verdict == "violated",
+            "violated": list(self.violated),
             "differs": self.differs,
             "undecided": self.undecided,
             "best_effort": self.best_effort,
@@ -108,10 +108,10 @@ class Replay(Drawn):
 def replay(implementation: Implementation, schedule: Schedule) -> Replay:
     """Takes an implementation through a schedule, as far as it can be followed."""
     answers = Answers(implementation)
-    if schedule.breaks == "floods":
+    if schedule.violates == "floods":
         packets_are_endless(answers, schedule.request)
     found = _followed(answers, schedule)
-    while schedule.breaks in VARYING and answers.settle():
+    while schedule.violates in VARYING and answers.settle():
         found = _followed(answers, schedule)
     return found
 
@@ -127,10 +127,10 @@ def _followed(answers: Answers, schedule: Schedule) -> Replay:
             diverged = f"diverged at step {k}: {other or _cannot_be_taken(follower, wanted)}"
             break
         differs = differs or _difference(k, follower.run.actions[-1], wanted)
-    if diverged is None and schedule.breaks in SAFETY:
+    if diverged is None and schedule.violates in SAFETY:
         _complete(follower, schedule)
     undecided = diverged or _undecided_at_end(follower, schedule)
-    return Replay(schedule, follower.run, _broken_by(follower), differs, undecided, answers.nodes.best_effort)
+    return Replay(schedule, follower.run, _violated_by(follower), differs, undecided, answers.nodes.best_effort)
 
 
 def _difference(k: int, now: ShownAction, before: ShownAction) -> str | None:
@@ -179,7 +179,7 @@ def _transmitting_step(actions: Sequence[ShownAction], packet: ShownPacket) -> i
 
 def _complete(follower: Follower, schedule: Schedule) -> None:
     """Lets packets in flight arrive, and then time pass, as long as an event of the schedule is missing."""
-    while _missing(follower, schedule) and not _is_decided(follower, schedule.breaks):
+    while _missing(follower, schedule) and not _is_decided(follower, schedule.violates):
         moves = [move for move in follower.system.moves(follower.state) if not move[0].action.by_channel]
         arrivals = [move for move in moves if move[0].action.packet is not None]
         ticks = [move for move in moves if move[0].action.name == TICK]
@@ -190,7 +190,9 @@ def _complete(follower: Follower, schedule: Schedule) -> None:
 
 def _is_decided(follower: Follower, breaks: str) -> bool:
     """True if the run violates this order or `delivers-once`, or a node has failed."""
-    return breaks in _orders_broken(follower, [breaks]) or breaks in follower.broken or _failure(follower) is not None
+    return (
+        breaks in _orders_violated(follower, [breaks]) or breaks in follower.violated or _failure(follower) is not None
+    )
 
 
 def _missing(follower: Follower, schedule: Schedule) -> str | None:
@@ -214,29 +216,29 @@ def _undecided_at_end(follower: Follower, schedule: Schedule) -> str | None:
     """Why a run that followed the whole schedule does not show that it no longer violates the property; None if it
     does.
     """
-    system, state, breaks = follower.system, follower.state, schedule.breaks
+    system, state, breaks = follower.system, follower.state, schedule.violates
     if (failure := _failure(follower)) is not None:
         return failure
     moves = system.moves(state)
-    if not system.may_end(moves) and breaks in live_properties_broken(system, state, follower.monitor_state, moves):
+    if not system.may_end(moves) and breaks in live_properties_violated(system, state, follower.monitor_state, moves):
         left = some(len(system.in_flight(state)), "packet")
         return f"diverged after the last step: {left} in flight, whose arrivals the schedule does not have"
     pending = pending_in(system.local_states(state))
     return pending or (_missing(follower, schedule) if breaks in SAFETY else None)
 
 
-def _broken_by(follower: Follower) -> tuple[str, ...]:
+def _violated_by(follower: Follower) -> tuple[str, ...]:
     """All that the run violates: failures, delivery properties, and orders."""
     system, state = follower.system, follower.state
     states, moves = system.local_states(state), system.moves(state)
     failures = [local.kind for local in states if isinstance(local, Failed)]
-    found = [*failures, *follower.broken]
+    found = [*failures, *follower.violated]
     if not failures and system.may_end(moves) and pending_in(states) is None:
-        live = live_properties_broken(system, state, follower.monitor_state, moves)
+        live = live_properties_violated(system, state, follower.monitor_state, moves)
         found += [name for name in DELIVERY if name in live]
-    return tuple(dict.fromkeys([*found, *_orders_broken(follower, ORDERS)]))
+    return tuple(dict.fromkeys([*found, *_orders_violated(follower, ORDERS)]))
 
 
-def _orders_broken(follower: Follower, orders: Iterable[str]) -> list[str]:
+def _orders_violated(follower: Follower, orders: Iterable[str]) -> list[str]:
     c = computation_of_run(follower.run)
     return [] if c is None else [name for name in orders if name in ORDERS and not decide(c, name, "pending").kept]

@@ -23,20 +23,20 @@ from crownless.spec.computation import process_names
 
 from .conformance_request import Request
 
-HINT = "give what 'crownless conform --save' wrote"
+HINT = "give the output of 'crownless conform --save'"
 
 
 class Schedule(msgspec.Struct):
     """A run of an implementation, and the property that it violates."""
 
     implementation: str
-    breaks: str
+    violates: str
     #: The request, within the bounds of the run.
     request: Request
     steps: list[SavedAction]
 
     def __repr__(self) -> str:
-        return in_brackets(f"schedule of {self.implementation}: {len(self.steps)} steps, violates {self.breaks}")
+        return in_brackets(f"schedule of {self.implementation}: {len(self.steps)} steps, violates {self.violates}")
 
     @property
     def replies(self) -> bool:
@@ -58,7 +58,7 @@ class Schedule(msgspec.Struct):
     def saved(self) -> SavedCheck:
         """The run, to be shown."""
         names = list(process_names(self.request.processes))
-        return SavedCheck(self.implementation, names, [SavedProperty(self.breaks, self.steps)])
+        return SavedCheck(self.implementation, names, [SavedProperty(self.violates, self.steps)])
 
 
 class _File(msgspec.Struct):
@@ -82,7 +82,7 @@ class _Answer(msgspec.Struct):
 
 def read_conformance(content: bytes, file: str) -> SavedCheck:
     """The violations that `conform --json` printed; raises `BadInput` if the content is something else."""
-    saved = decode_json(content, _Answer, file=file, hint="give what 'conform --json' printed")
+    saved = decode_json(content, _Answer, file=file, hint="give the output of 'conform --json'")
     if not 1 <= saved.processes <= MAX_PROCESSES:
         raise BadInput(f"it has {saved.processes} processes", hint=HINT, file=file)
     found = [*saved.failures, *saved.delivery, *saved.orders.values()]
@@ -104,9 +104,9 @@ def checked(found: Schedule, file: str) -> Schedule:
     return found
 
 
-def schedule_of(implementation: str, breaks: str, run: Run, request: Request) -> Schedule:
+def schedule_of(implementation: str, violates: str, run: Run, request: Request) -> Schedule:
     """The schedule of a run of nodes."""
     messages = sum(action.action == "send" for action in run.actions)
     request = replace(request, messages=max(messages, 1))
     steps = [msgspec.convert(action.json(), SavedAction) for action in run.actions]
-    return Schedule(implementation, breaks, request, steps)
+    return Schedule(implementation, violates, request, steps)

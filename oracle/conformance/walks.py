@@ -158,9 +158,9 @@ class Walks(NamedTuple, Generic[Driven]):
                 alike = [each for each in moves if each.like == move.like]
                 taken.append(Taken(move, alike.index(move)))
                 move.happen()
-                broken = driven.violation(self.order) if self.order and driven.progress != progress else None
-                if broken is not None:
-                    return failure("order", broken)
+                violated = driven.violation(self.order) if self.order and driven.progress != progress else None
+                if violated is not None:
+                    return failure("order", violated)
                 if len(taken) > self.most:
                     if self.retransmits and not (self.must_deliver and driven.owed):
                         break
@@ -169,8 +169,8 @@ class Walks(NamedTuple, Generic[Driven]):
         except (WrongNode, WrongMachine) as error:
             breaks = error.breaks if isinstance(error, WrongNode) else type(error).__name__
             return failure(type(error.__cause__).__name__ if error.__cause__ else breaks, str(error), error)
-        if self.order is not None and (broken := driven.violation(self.order)) is not None:
-            return failure("order", broken)
+        if self.order is not None and (violated := driven.violation(self.order)) is not None:
+            return failure("order", violated)
         ends = driven.pending is None and not any(move.kind == "step" for move in moves)
         if self.must_deliver and driven.owed and ends:
             return failure("never delivered", never_delivered(driven.owed))
@@ -217,7 +217,7 @@ def never_delivered(owed: set[tuple[str, str]]) -> str:
 
 def goes_on_for_ever(owed: set[tuple[str, str]]) -> str:
     """The failure of a run that does not end, with the messages that it does not deliver."""
-    return f"it goes on for ever{'; ' * bool(owed)}{never_delivered(owed) if owed else ''}"
+    return f"it never terminates{'; ' * bool(owed)}{never_delivered(owed) if owed else ''}"
 
 
 def without_middle(story: str) -> str:

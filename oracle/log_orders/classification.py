@@ -1,6 +1,6 @@
 """Classification: the orders that a computation or a log keeps, with a witness for each that it violates.
 
-Reads the papers' notation and JSON Lines event logs. A log with holes can show that an order is broken and cannot
+Reads the papers' notation and JSON Lines event logs. A log with holes can show that an order is violated and cannot
 show that it is kept: the verdict is then `unknown`.
 """
 
@@ -91,7 +91,7 @@ class Classification(Drawn, Mapping[str, Verdict]):
 
     def __bool__(self) -> bool:
         """True if every order requested is kept; raises `Undecided` if that is unknown."""
-        if "broken" in self.outcomes.values():
+        if "violated" in self.outcomes.values():
             return False
         return all(self.verdicts)
 
@@ -206,9 +206,9 @@ class ClassifiedRuns(Sized):
         """How many have each outcome of the order, by its name."""
         return Counter(self.outcome(number, order) for number in range(len(self)))
 
-    def first_broken(self, order: str, /) -> int | None:
+    def first_violated(self, order: str, /) -> int | None:
         """The first that violates the order."""
-        return next((number for number in range(len(self)) if self.outcome(number, order) == "broken"), None)
+        return next((number for number in range(len(self)) if self.outcome(number, order) == "violated"), None)
 
     def delivery(self, number: int, /) -> Delivery | None:
         """How one of them delivers its messages, if it is of a complete log."""
@@ -265,7 +265,7 @@ def hidden(order: str, holes: Sequence[Hole]) -> Verdict:
     """The verdict on an order whose violations these holes may hide; no event violates asynchronous order."""
     if order == "asynchronous":
         return Verdict(order, kept=True)
-    return Verdict(order, kept=False, unknown=f"not broken by what is logged; {first_hole(holes)}")
+    return Verdict(order, kept=False, unknown=f"not violated by what is logged; {first_hole(holes)}")
 
 
 def not_decided(order: str, because: str) -> Verdict:
@@ -274,7 +274,7 @@ def not_decided(order: str, because: str) -> Verdict:
 
 
 def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict:
-    """n-n holds if the next stronger order does, and is broken if a weaker one is."""
+    """n-n holds if the next stronger order does, and is violated if a weaker one is."""
     if decide(c, "synchronous", reading).kept:
         return Verdict("n-n", kept=True, computation=c)
     for order in ("mailbox", "one-n"):

@@ -2,7 +2,7 @@
 
 Small runs are worded, and their smallest witnesses found, by the procedures of the spec; so is every run that the
 monitor leaves undecided, such as one with holes. Of a large run only the messages that show a violation are made into a
-computation, on which the spec finds the same order broken: what a part of a run breaks, the run breaks.
+computation, on which the spec finds the same order violated: what a part of a run breaks, the run breaks.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -83,7 +83,7 @@ class ClassifiedLog(ClassifiedRuns):
         column = self.outcomes[:, self.orders.index(order)]
         return {outcome: int((column == number).sum()) for number, outcome in OUTCOMES.items()}
 
-    def first_broken(self, order: str) -> int | None:
+    def first_violated(self, order: str) -> int | None:
         """The first run that violates the order."""
         broken = np.flatnonzero(self.outcomes[:, self.orders.index(order)] == BROKEN)
         return int(broken[0]) if len(broken) else None
@@ -188,11 +188,11 @@ class ClassifiedLog(ClassifiedRuns):
             elif outcome == NOTHING:
                 verdicts.append(nothing_to_judge(order))
             else:
-                verdicts.append(not_decided(order, "there is no room for its constraints"))
+                verdicts.append(not_decided(order, "its constraints do not fit in memory"))
         return Classification(self._large_run(number, shown), self.reading, tuple(verdicts))
 
     def _context(self, number: int, run: Run, shown: Mapping[str, list[int]]) -> Context:
-        """The events around the first violation of the first order that is broken."""
+        """The events around the first violation of the first order that is violated."""
         rows, first = next(iter(shown.values())), int(self.rows.first[number])
         messages = np.unique(run.message[run.event[np.array(rows) - first]])
         events = context(run, self.monitor.processes(), messages, self.rows, first, self.numbering)

@@ -81,8 +81,8 @@ def _events(content: bytes, form: Format | None, request: LogRequest) -> Convert
     if request.how == "match":
         if form is None or form in CONVERTED:
             of = "a computation" if form is None else f"--format {form}"
-            hint = "leave --match out: its messages have names"
-            raise BadInput(f"--match does not go with {of}", hint=hint, file=name)
+            hint = "leave out --match: its messages have names"
+            raise BadInput(f"--match cannot be combined with {of}", hint=hint, file=name)
         from .matching import matched  # it needs numpy, which takes a while to import
 
         return matched(by_run(rows_in(content, form, name, replace(options, unnamed=True)), name), name)
@@ -159,11 +159,11 @@ def _one_run(request: LogRequest) -> Classifications:
 
     if not request.options.names_receivers:
         hint = "leave --one-run out, or name the receivers"
-        raise BadInput("--column peer=- does not go with --one-run", hint=hint, file=request.name)
+        raise BadInput("--column peer=- cannot be combined with --one-run", hint=hint, file=request.name)
     by = request.options.order_by
     if by not in (None, formats.BY_LINE):
         hint = f"sort the file by '{by}', and give --order-by line"
-        raise BadInput(f"--order-by {by} does not go with --one-run", hint=hint, file=request.name)
+        raise BadInput(f"--order-by {by} cannot be combined with --one-run", hint=hint, file=request.name)
     with request.around_monitor():
         rows = blocks(request.name, request.options, request.progress)
         found = classified_in_blocks(rows, request.name, request.orders, request.reading)
@@ -209,7 +209,7 @@ def _as_far_as_certain(
     subject = replace(found.subject, notes=(*found.subject.notes, *log.notes.get(run, ())), uncertain=uncertain)
     verdicts = tuple(weakened(verdict, uncertain, None, reading) for verdict in found.verdicts)
     if certain is not None:
-        broken = {verdict.order: verdict for verdict in certain.verdicts if verdict.outcome == "broken"}
+        broken = {verdict.order: verdict for verdict in certain.verdicts if verdict.outcome == "violated"}
         verdicts = tuple(
             broken.get(verdict.order, verdict) if verdict.unknown == ORDER_NOT_LOGGED else verdict
             for verdict in verdicts

@@ -17,7 +17,7 @@ from crownless.oracle.logs.rows import Row, by_run
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 
-_OTHER_CLOCKS = "clocks of other events than these lines are no clocks of this log"
+_OTHER_CLOCKS = "the clocks count other events than these lines"
 _HINT = 'give {"P1": 2, "P2": 1}, or [2, 1] with an entry for each process'
 
 
@@ -60,7 +60,7 @@ def _clocked(row: Row, text: str, named: Sequence[str], first: int) -> vector_cl
     if isinstance(clock, list):
         if len(clock) != len(named):
             problem = f"the clock has {len(clock)} entries, for {len(named)} processes"
-            raise BadInput(problem, hint=f"they are {', '.join(named)}; --processes names others", line=row.line)
+            raise BadInput(problem, hint=f"they are {', '.join(named)}; name others with --processes", line=row.line)
         clock = dict(zip(named, clock, strict=True))
     if (wrong := vector_clocks.clock_problem(row.process, clock)) is not None:
         raise BadInput(wrong, hint=_HINT, line=row.line)

@@ -38,11 +38,11 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, weaker
 
 IN_ORDER = (
-    "messages are named by payload and line of their send, and matched in sending order: an order broken here is "
-    "broken in every matching"
+    "messages are named by payload and line of their send, and matched in sending order; an order violated here "
+    "is violated in every matching"
 )
 NO_OTHER = "no other matching is a computation"
-OTHER_MAY_KEEP = "broken by the matching in sending order; another one may keep it"
+OTHER_MAY_KEEP = "violated by the matching in sending order; another one may keep it"
 #: The orders that a matching may keep, even if it violates FIFO order.
 WITHOUT_FIFO = [name for name in ORDERS if "fifo" not in {name, *weaker(name, unicasts=False)}]
 #: The name of copies, some of which have no send.

@@ -53,7 +53,7 @@ from .overtaking import LINES_UP_TO, Channels, channels, overtakings
 
 #: The outcome for a run and an order.
 KEPT, BROKEN, UNDECIDED, NOTHING = 0, 1, 2, 3
-OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown", NOTHING: "nothing"}
+OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "violated", UNDECIDED: "unknown", NOTHING: "nothing"}
 #: The columns of outcomes, one for each relation; and those of the orders, by column.
 COLUMNS = len(Relation)
 COLUMN = {order.name: int(relation) for relation in Relation for order in ORDERS.values() if order.relation == relation}

@@ -8,7 +8,7 @@ linearization. That receive is walked out of turn, and so on to the end. Then th
 constraints, until
 
 - all events are walked in turn: the walk is a suitable linearization, and the order is kept; or
-- some nodes wait for each other in a cycle of constraints, and it is broken.
+- some nodes wait for each other in a cycle of constraints, and it is violated.
 
 A walk takes time linear in events and constraints (times the logarithm of the sends that can be walked at once). Each
 but the last adds a new constraint between two messages, so that there are at most as many walks as pairs of messages.

@@ -2,7 +2,7 @@
 
 `crownless classify` rejects a log with an unusable row. If a log may have millions of other runs, or is still growing,
 the row goes to quarantine with the reason, and the other rows decide. As after any lost event, the remaining rows can
-show that an order is broken, but not that it is kept: the row's process counts as having a hole (every process, if the
+show that an order is violated, but not that it is kept: the row's process counts as having a hole (every process, if the
 row names none). Rows that contradict each other all go to quarantine, since it is unknown which is right. An exact copy
 of a row goes there without a hole.
 """
@@ -25,7 +25,7 @@ from .classification import classify
 from .clocked import read_clocked
 
 NO_ROW = "no row of it can be used"
-ROWS_SKIPPED = "rows that are or may be of this run were skipped"
+ROWS_SKIPPED = "rows that belong or may belong to this run were left out"
 
 
 @dataclass

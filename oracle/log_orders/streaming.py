@@ -88,7 +88,7 @@ class TakenPlace(Exception):
 
 
 class Violation(NamedTuple):
-    """These events show that an order is broken.
+    """These events show that an order is violated.
 
     `overtakes`: two messages and a receiver, if the second overtaking the first there shows the violation. Events of
     the messages that link the two sends by happened-before are included if they are held.

@@ -62,7 +62,7 @@ class WitnessesByShape:
         self._peers = [ranks.tolist() for ranks in np.split(self._rank[of.receiver], of.first_receiver[1:-1])]
 
     def of(self, runs: Numbers, outcomes: Numbers, orders: Sequence[str]) -> Iterator[WitnessOfRun]:
-        """For these well-formed runs, a witness for each order that the outcomes call broken.
+        """For these well-formed runs, a witness for each order that the outcomes call violated.
 
         `outcomes`: for each of these runs a row, with a column for each of the orders, all of which the loops know.
         """

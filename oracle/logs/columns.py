@@ -29,12 +29,12 @@ ROWS_AT_A_TIME = 1 << 16
 _NOT_IN_NAMES = "\x1e"
 #: The allowed types of columns.
 _TYPES = {
-    "run": ("texts", "whole numbers"),
-    "process": ("texts",),
+    "run": ("strings", "whole numbers"),
+    "process": ("strings",),
     "index": ("whole numbers",),
-    "kind": ("texts",),
-    "message": ("texts", "whole numbers"),
-    "peer": ("texts", "lists of texts"),
+    "kind": ("strings",),
+    "message": ("strings", "whole numbers"),
+    "peer": ("strings", "lists of strings"),
 }
 
 
@@ -58,9 +58,9 @@ def _in_words(kind: pa.DataType) -> str:
     is_text = (pa.types.is_string, pa.types.is_large_string)
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if any(has_type(kind) for has_type in is_text):
-        return "texts"
+        return "strings"
     if pa.types.is_list(kind) and pa.types.is_string(kind.value_type):
-        return "lists of texts"
+        return "lists of strings"
     return "whole numbers" if pa.types.is_integer(kind) else "nothing" if pa.types.is_null(kind) else str(kind)
 
 
@@ -111,7 +111,7 @@ def our_columns(table: pa.Table, options: LogOptions) -> pa.Table:
     for name, parts in options.parts.items():
         if len(parts) > 1 and all(part in has for part in parts):
             for part in parts:
-                if _in_words(table[part].type) not in ("texts", "whole numbers", "nothing"):
+                if _in_words(table[part].type) not in ("strings", "whole numbers", "nothing"):
                     raise BadInput(f"the column '{part}' is of type {table[part].type}", hint=f"give {PARTS}")
             texts = [table[part].cast(pa.string()) for part in parts]
             found[name] = pc.binary_join_element_wise(*texts, JOINED_BY)

@@ -110,7 +110,7 @@ class LogOptions:
             if kind not in KINDS:
                 raise _unknown("kind", kind, KINDS, theirs, f"--kind {kind}={theirs}")
         if self.order_by is not None and "index" in self.columns:
-            hint = "leave one of them out: with --order-by no index is needed"
+            hint = "leave one of them out; --order-by needs no index"
             raise BadInput("the column 'index' and --order-by both order the events", hint=hint)
         known: dict[str, str] = {}
         for name, theirs in self.named.items():
@@ -119,8 +119,8 @@ class LogOptions:
                 raise BadInput(f"'{known[theirs]}' and '{name}' are both to be the column {theirs!r}", hint=hint)
         for process in self.processes:
             if not is_name(process):
-                hint = "give a text that shows, as the log has it in 'process'"
-                raise BadInput(f"--process '{printable_name(process)}' is no name of a process", hint=hint)
+                hint = "give a non-empty printable name, as in the log's 'process'"
+                raise BadInput(f"--process '{printable_name(process)}' is not a process name", hint=hint)
 
     @property
     def named(self) -> dict[str, str]:
@@ -204,7 +204,7 @@ def path_of(name: str) -> Path | None:
     path = Path(name)
     if path.suffix == ".py":
         hint = f"check the protocol in it: crownless check {name} --json > runs.json; that can be shown"
-        raise BadInput("a Python file is no computation, run or log", hint=hint, file=name)
+        raise BadInput("a Python file is not a computation, run or log", hint=hint, file=name)
     found = library.located(name)
     if found is not None and found.suffix == ".json" and name in library.counterexamples(".json"):
         hint = f"crownless show {name}"
@@ -212,7 +212,7 @@ def path_of(name: str) -> Path | None:
     if found is None and "/" not in name and "." not in name:
         known = ", ".join(library.names())
         raise BadInput(
-            f"no file and no bundled computation is called '{printable_name(name)}'",
+            f"there is no file or bundled computation '{printable_name(name)}'",
             hint=f"bundled: {known}; counterexamples: crownless list counterexamples",
         )
     return found or path
@@ -242,7 +242,7 @@ def content_of(name: str, options: LogOptions) -> tuple[bytes, Format | None]:
     for option, flag in options.given.items():
         if option not in ("form", *allowed):
             of = "a computation" if form is None else f"--format {form}"
-            raise BadInput(f"{flag} does not go with {of}", hint="leave it out", file=name)
+            raise BadInput(f"{flag} cannot be combined with {of}", hint="leave it out", file=name)
     return content, form
 
 

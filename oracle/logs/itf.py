@@ -45,8 +45,8 @@ class _Trace(msgspec.Struct):
 def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     """The log in this content; raises `BadInput`."""
     if unused := [column for column in options.columns if column not in _FIELDS]:
-        hint = f"name one of {', '.join(_FIELDS)}: a trace is one run, and numbers its states"
-        raise BadInput(f"--column {unused[0]} does not go with --format itf", hint=hint)
+        hint = f"name one of {', '.join(_FIELDS)}: a trace is one run and numbers its own states"
+        raise BadInput(f"--column {unused[0]} cannot be combined with --format itf", hint=hint)
     trace = decode_json(content, _Trace, file=name, hint=_HINT)
     index, rows = Counter[str](), list[Row]()
     before: _Event | None = None
@@ -54,7 +54,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
         try:
             event = _event(state, options)
             if options.complete and event is not None and event == before and event[1] == "deliver":
-                raise BadInput(f"{event[0]} delivers {event[2]} here and in the state before", hint=_UNCHANGED)
+                raise BadInput(f"{event[0]} delivers {event[2]} here and in the previous state", hint=_UNCHANGED)
         except BadInput as problem:
             raise BadInput(f"state {number}: {problem.message}", hint=problem.hint) from None
         before = event
@@ -63,8 +63,8 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
             rows.append(Row(number, "", process, index[process], kind, message, peers))
             index[process] += 1
     if not rows:
-        hint = f"have a variable '{EVENT}' with process, kind, message and peer, or say by --column where they are"
-        raise BadInput(f"no state of {len(trace.states):,} says which event led to it", hint=hint)
+        hint = f"have a variable '{EVENT}' with process, kind, message and peer, or name their places with --column"
+        raise BadInput(f"none of {len(trace.states):,} states records the event that led to it", hint=hint)
     if options.complete and trace.loop is not None:
         raise BadInput(f"--complete: {LASSO}", hint="leave --complete out, or give a trace that ends")
     log = ConvertedLog()
@@ -73,7 +73,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
         log.note("", f"{some(silent, 'state')} of {len(trace.states):,} without an event, as the first one")
     if trace.loop is not None:
         log.doubt("", all_but([], LASSO))
-        log.note("", f"{LASSO}: it goes on with a state it had")
+        log.note("", f"{LASSO}: it returns to an earlier state")
     return log
 
 
@@ -108,7 +108,7 @@ def _event(state: Mapping[str, Any], options: LogOptions) -> _Event | None:
     if several is None:
         return process, kind, message, () if peer is None or _is_unit(peer) else (_name(peer, "peer"),)
     if kind == "deliver":
-        raise BadInput("the 'peer' of a deliver is no process", hint="name the sender, or leave it out")
+        raise BadInput("the 'peer' of a deliver is not a process", hint="name the sender, or leave it out")
     return process, kind, message, tuple(_name(one, "peer") for one in several)
 
 
@@ -139,10 +139,10 @@ def _name(value: Any, what: str) -> str:
     try:
         text = "" if value is None or _is_unit(value) else _text(value)
     except RecursionError:
-        raise BadInput("a value is nested too deeply for a name", hint="name messages by texts or numbers") from None
+        raise BadInput("a value is nested too deeply for a name", hint="name messages by strings or numbers") from None
     if not text or not text.isprintable():
-        problem = f"the '{what}' of an event is {'no name that can be printed' if text else 'missing'}"
-        raise BadInput(problem, hint="give a text or a number, or say by --column where it is")
+        problem = f"the '{what}' of an event is {'not a printable name' if text else 'missing'}"
+        raise BadInput(problem, hint="give a string or a number, or name its place with --column")
     return text
 
 
@@ -162,5 +162,5 @@ def _text(value: Any, *, inner: bool = False) -> str:
             return f"{{{', '.join(sorted(_text(part, inner=True) for part in parts))}}}"
         case dict() if not any(key.startswith("#") for key in value):
             return f"[{', '.join(f'{key} |-> {_text(part, inner=True)}' for key, part in sorted(value.items()))}]"
-    hint = "name messages and processes by texts, numbers, tuples, sets or records"
+    hint = "name messages and processes by strings, numbers, tuples, sets or records"
     raise BadInput(f"a value cannot be a name: {printable_name(str(value))}", hint=hint)

@@ -20,7 +20,7 @@ from .rows import COLUMNS, Row, is_name
 JOINED_BY = "-"
 MEANING = {
     "process": "the name of the event's process, a string",
-    "index": "the event's number on its process, an integer counted from 0, or a time stamp by --order-by",
+    "index": "the event's number on its process, an integer counted from 0, or a timestamp by --order-by",
     "kind": "one of " + ", ".join(KINDS),
     "message": "the message's name, a string or an integer, or add --match if the log has none",
     "run": "the run's name, a string or an integer",

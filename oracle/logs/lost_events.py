@@ -27,7 +27,7 @@ def missing_send(process: str, message: str) -> Hole:
 
 def quarantined_rows(process: str | None) -> Hole:
     """Rows of a process cannot be used; without a process, a row of any may be among them."""
-    return Hole(process, f"{process or 'any process'}: rows of it are in quarantine")
+    return Hole(process, f"{process or 'any process'}: rows left out")
 
 
 def first_hole(holes: Sequence[Hole]) -> str:

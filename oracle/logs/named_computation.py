@@ -17,7 +17,7 @@ from .lost_events import Hole
 from .uncertain import CERTAIN, Uncertain
 
 NO_INDEX = (
-    "'index' looks like a time stamp, not like the numbers 0, 1, 2, … of each process's events; to order by it, name "
+    "'index' looks like a timestamp, not like the numbers 0, 1, 2, … of each process's events; to order by it, name "
     "its column: --order-by THAT"
 )
 FROM_ONE = "indices were taken to count from 1: no event of this run has index 0"

@@ -53,9 +53,9 @@ def with_places(table: pa.Table, file: str, options: LogOptions, lines: Iterator
         first = int(np.argmax((process == process[second]) & (ranks == ranks[second])))
         at = list(islice(lines, table.num_rows))
         problem = f"{table['process'][second]} has two events with '{by}' {table['index'][second]}"
-        hint = "order by a column that tells them apart, or by line if each process logs in order"
+        hint = "order by a column that distinguishes them, or by line if each process logs in order"
         one, other = table.take([first, second]).to_pylist()
-        hint += "; classify --skip-bad leaves copies out" * (one == other)
+        hint += "; classify --skip-bad leaves out copies" * (one == other)
         raise BadInput(f"{problem}: lines {at[first]:,} and {at[second]:,}", hint=hint, file=file, line=at[second])
     return _with_index(table, places)
 

@@ -4,8 +4,8 @@ A producer span is a send. A consumer span delivers the messages of the producer
 producer with several consumers sends one message to several processes; a consumer with several producers delivers each
 of their messages. A process is a `service.name`, with its `service.instance.id` if present.
 
-The file is one run, whatever the traces of its spans. Time stamps are not compared between processes, whose clocks
-differ. Within a process only time stamps order the spans: by start time on one clock, as a note says. If two start at
+The file is one run, whatever the traces of its spans. Timestamps are not compared between processes, whose clocks
+differ. Within a process only timestamps order the spans: by start time on one clock, as a note says. If two start at
 the same time, and neither is the other's parent, or if one span delivers several messages, the order is unknown, and so
 are the verdicts that depend on it (`uncertain`).
 
@@ -127,7 +127,7 @@ def _span(number: int, resource: _Attributes, given: _Given, known: Spans) -> Sp
     names = {f"SPAN_KIND_{name}": kind for kind, name in enumerate(KINDS)}
     kind = names.get(given.kind, -1) if isinstance(given.kind, str) else given.kind
     if not 0 <= kind < len(KINDS):
-        raise BadInput("the 'kind' of a span is unknown", hint="a number from 0 to 5, or such as SPAN_KIND_PRODUCER")
+        raise BadInput("the 'kind' of a span is unknown", hint="give 0 to 5, or a name such as SPAN_KIND_PRODUCER")
     trace = given.trace_id.lower()
     parent = (trace, given.parent_span_id.lower()) if given.parent_span_id else None
     links = list(dict.fromkeys((link.trace_id.lower(), link.span_id.lower()) for link in given.links))
@@ -139,7 +139,7 @@ def _span(number: int, resource: _Attributes, given: _Given, known: Spans) -> Sp
         hint = "set OTEL_SERVICE_NAME, or give the resource the attribute 'service.name'"
         raise BadInput("its resource has no 'service.name'", hint=hint)
     if span.id in known:
-        raise BadInput("it comes twice", hint="give each span once")
+        raise BadInput("it occurs twice", hint="give each span once")
     digits = str(given.start_time_unix_nano)
     start = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else 0
     if not start:
@@ -164,7 +164,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     counted = ", ".join(f"{count:,} {kind}" for kind, count in others.items())
     if others.total() == len(spans):
         seen = f": {counted}" if others else ""
-        raise BadInput(f"no span is of a producer or a consumer{seen}", hint="only these say who sent what to whom")
+        raise BadInput(f"no span has kind producer or consumer{seen}", hint="only these show who sent what to whom")
     log = ConvertedLog()
     _convert(log, spans, options.complete)
     log.note("", "events of a process are ordered by the start times of its spans, as one clock has them")
@@ -210,7 +210,7 @@ def _convert(log: ConvertedLog, spans: Spans, complete: bool) -> None:
             if len(at_once) > 1 and not (by_parent and len(at_once) == 2):
                 tied.append(at_once)
     if complete and without:
-        problem = f"--complete: the span {without[0]} leads to no producer, so what it delivers is not known"
+        problem = f"--complete: the span {without[0]} has no link to a producer, so its message is unknown"
         raise BadInput(problem, hint="leave --complete out, or give the span a link")
     topics = {names[span.id]: span.topic for span in spans.values() if span.id in names and span.topic}
     log.add("", rows, _AGAIN, complete=complete, by="span", topics=topics)

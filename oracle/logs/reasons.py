@@ -12,10 +12,10 @@ KINDS = ("send", "deliver", "receive", "internal")
 #: The most columns of a file that are named.
 MAX_NAMED = 20
 
-CUT_OFF = "classify --skip-bad leaves out lines that are cut off"
-ONE_A_LINE = "give one event a line, as a JSON object"
+CUT_OFF = "classify --skip-bad leaves out truncated lines"
+ONE_A_LINE = "give one event per line, as a JSON object"
 OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
-OWN_NAME = "give each message of a run a name of its own"
+OWN_NAME = "give each message of a run its own name"
 ORDERING = "a whole number, a decimal or an ISO 8601 time (all with a zone, or all without)"
 FROM_0 = "count the events of a process from 0"
 
@@ -85,14 +85,14 @@ OtherCells = ReasonKind("OtherCells", "it has {0} cells, not {1}", "give each li
 ByClock = ReasonKind("ByClock", "{0}")
 
 #: Reasons among rows of one run.
-ONCE = "give each event once, and distinguish runs by 'run'; classify --skip-bad leaves copies out"
-IF_TWICE = "if the system does so: classify --complete; otherwise give each message of a run a name of its own"
+ONCE = "give each event once, and distinguish runs by 'run'; classify --skip-bad leaves out copies"
+IF_TWICE = "if the system really does this: classify --complete; otherwise give each message of a run its own name"
 Copy = ReasonKind("Copy", "{0} has two events {1}, one a copy of the other", ONCE)
 TwoEvents = ReasonKind("TwoEvents", "{0} has two events {1}", OWN_INDEX)
 SentTwice = ReasonKind("SentTwice", "{0} is sent twice", OWN_NAME)
 DeliveredTwice = ReasonKind("DeliveredTwice", "{0} delivers {1} twice", IF_TWICE)
 CORRECT = "the 'peer' of a deliver is the sender: correct it, or leave it out"
-SendersDiffer = ReasonKind("SendersDiffer", "{0} is said to be sent by {1}", CORRECT, " and by ")
+SendersDiffer = ReasonKind("SendersDiffer", "the sender of {0} is given as {1}", CORRECT, " and by ")
 NotAReceiver = ReasonKind(
     "NotAReceiver", "{0} delivers {1}, which is sent to {2}", "name {0} in the 'peer' of the send"
 )
@@ -106,7 +106,7 @@ NeverDeliveredAnywhere = ReasonKind("NeverDeliveredAnywhere", "{1}, which {0} se
 
 #: Reasons in a run that is in progress, or read block by block.
 BeforeFirst = ReasonKind("BeforeFirst", "{0} has an event {1}, but events count from {2}")
-AfterEnd = ReasonKind("AfterEnd", "it came after the run had ended")
+AfterEnd = ReasonKind("AfterEnd", "it arrived after the run had ended")
 
 
 def empty_log(file: str | None) -> BadInput:
@@ -119,7 +119,7 @@ def unknown_kind(kind: str) -> Reason:
     meant = nearest(kind, KINDS) or "send"
     say = f"--kind {printable_name(kind)}={meant}"
     others = " or =".join(one for one in KINDS if one not in (meant, "receive"))
-    return UnknownKind(printable_name(kind), f"known: {', '.join(KINDS)}; say which one it is: {say}, or ={others}")
+    return UnknownKind(printable_name(kind), f"known: {', '.join(KINDS)}; map it with {say}, or ={others}")
 
 
 def by_another(column: str) -> str:
@@ -140,7 +140,7 @@ def missing_columns(missing: Sequence[str], has: Sequence[str], used: Collection
         options.append(option + ("THAT" if near is None else printable_name(near)))
     shown = ", ".join(f"'{printable_name(name)}'" for name in has[:MAX_NAMED]) or "no columns"
     more = f" and {len(has) - MAX_NAMED:,} more" if len(has) > MAX_NAMED else ""
-    hint = f"it has {shown}{more}; say which is which: {' '.join(options)}"
+    hint = f"it has {shown}{more}; map them with {' '.join(options)}"
     hint += " (or peer=-, if sends do not name receivers)" * ("--column peer=THAT" in options)
     return f"{', '.join(rest)} and {last} are" if rest else f"{last} is", hint
 

@@ -17,7 +17,7 @@ receiver already knew, which include all that violate FIFO or causal order. Henc
 - `asynchronous` is kept, as contradictory clocks are rejected;
 - FIFO and causal order are never violated by inferred messages, which proves nothing: all orders but `asynchronous`
   imply FIFO order, so none of them is ever reported as kept;
-- mailbox, one-n, n-n and synchronous order are broken if the inferred messages violate them, as an order that some of
+- mailbox, one-n, n-n and synchronous order are violated if the inferred messages violate them, as an order that some of
   a run's messages violate is violated by all of them.
 
 An event with one clock may have received or sent several messages. Their order is not in the log. The received ones are
@@ -48,7 +48,7 @@ from .vector_clocks import Causes, ClockedEvent, EventId, Meaning
 GOVECTOR = r"(?<host>\S*) (?<clock>{.*})[ \t]*\n(?<event>.*)"
 #: The form of ShiVector, an older library: the text comes first.
 SHIVECTOR = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})"
-INFERRED = "inferred from clocks: messages that come late, or never, are not seen"
+INFERRED = "inferred from clocks: messages that arrive late or never are not seen"
 #: The most lines of text outside events that are shown.
 SKIPPED_UP_TO = 3
 _SEVERAL_RUNS = "if the log has several executions, separate them by an expression in its second line, as ShiViz does"
@@ -68,7 +68,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     pattern = None if options.pattern is None else _compiled(options.pattern, "--pattern", ("send", "deliver"))
     if options.complete and pattern is None:
         problem = "--complete: messages inferred from clocks do not show what is delivered"
-        raise BadInput(problem, hint="name the messages by --pattern")
+        raise BadInput(problem, hint="describe how messages are named with --pattern")
     line_ends = [found.start() for found in re.finditer("\n", text)]
 
     def line_at(position: int) -> int:
@@ -89,8 +89,8 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
         others += lines(end, past)
         known, line = begins.setdefault(run, line_at(first)), line_at(first)
         if known != line:
-            problem = f"two executions are called {printable_name(run)}: lines {known} and {line}"
-            raise BadInput(problem, hint="have the group 'trace' of the second line name them apart", line=line)
+            problem = f"two executions have the name {printable_name(run)}: lines {known} and {line}"
+            raise BadInput(problem, hint="make the group 'trace' of the second line distinguish them", line=line)
         if events:
             _convert(log, run, events, pattern, options.complete)
             _add_lost_events(log, run, events, others)
@@ -99,7 +99,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
         hint = "begin the log with ShiViz's two fields: a line with the expression for an event, and one for executions"
         raise BadInput("no text matches the expression for events", hint=hint)
     for run in begins if skipped else ():
-        log.note(run, f"{some(len(skipped), 'line')} of text skipped, as part of no event: {_first_lines(skipped)}")
+        log.note(run, f"{some(len(skipped), 'line')} left out, not part of any event: {_first_lines(skipped)}")
     return log
 
 
@@ -124,10 +124,10 @@ def _compiled(text: str, what: str, required: Iterable[str] = (), line: int | No
             found = re.compile(re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", text), re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
         hint = r"such as (?<host>\S*), in the syntax that JavaScript and Python share"
-        raise BadInput(f"{what} is no regular expression: {error}", hint=hint, line=line) from None
+        raise BadInput(f"{what} is not a regular expression: {error}", hint=hint, line=line) from None
     for name in required:
         if name not in found.groupindex:
-            raise BadInput(f"{what} has no group '{name}'", hint=f"name a group so: (?<{name}>…)", line=line)
+            raise BadInput(f"{what} has no group '{name}'", hint=f"add a named group: (?<{name}>…)", line=line)
     return found
 
 
@@ -179,7 +179,7 @@ def _event(found: re.Match[str], line: int) -> ClockedEvent:
     host, clock = found["host"] or "", found["clock"] or ""
     if not host or not host.isprintable():
         problem = "an event has no host" if not host else "the name of a host cannot be printed"
-        raise BadInput(problem, hint="have the group 'host' match a name", line=line)
+        raise BadInput(problem, hint="make the group 'host' match a name", line=line)
     hint = 'a clock is a JSON object, such as {"a": 1, "b": 2}; a host\'s own entry counts its events from 1'
     try:
         value = json.loads(clock.replace('\\"', '"'))  # a string of TLA+, as in ShiViz's example of TLC
@@ -195,7 +195,7 @@ def _convert(
 ) -> None:
     """Adds the events of a run to the log, with notes on them."""
     if all(event.number != 1 for event in events):
-        hint = "a host's own entry numbers its events from 1: give the log from its beginning on"
+        hint = "a host's own entry numbers its events from 1: give the log from its beginning"
         raise BadInput("no host's event 1 is in the log" + f" of {run}" * bool(run), hint=hint, line=events[0].line)
     lines = vector_clocks.lines_by_host(events, _SEVERAL_RUNS)
     causes = vector_clocks.immediate_causes(lines)
@@ -217,7 +217,7 @@ def _message(event: ClockedEvent, pattern: re.Pattern[str]) -> Meaning:
     found = pattern.search(event.text)
     groups = {} if found is None else {name: (text or "").strip() for name, text in found.groupdict().items()}
     if groups.get("send") and groups.get("deliver"):
-        hint = "separate the two by |, so that an event matches one of them at most"
+        hint = "separate the two by |, so that an event matches at most one of them"
         raise BadInput(f"an event of {event.host} is both a send and a deliver", hint=hint, line=event.line)
     if message := groups.get("send"):
         return "send", message, tuple(part for part in _SEPARATORS.split(groups.get("to", "")) if part)

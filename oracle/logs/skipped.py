@@ -49,7 +49,7 @@ class Quarantine:
             self.processes[run] |= self.of_any_run
         if not usable and self.rows:
             line, reason = self.rows[0]
-            problem = f"no line of it can be used; the first one: {reason.text}"
+            problem = f"none of its lines is usable; the first one: {reason.text}"
             raise BadInput(problem, hint=reason.hint, file=file, line=line)
         return usable or by_run((), file)
 

@@ -87,9 +87,9 @@ def _tables(file: Any, form: Format, name: str, options: LogOptions) -> Iterator
             yield row + (form == "csv"), plain
             row += plain.num_rows
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
-        hint = "write it again, or name its format by --format"
+        hint = "write it again, or name its format with --format"
         if form == "csv":
-            hint = f"give a line of column names, and each event on a line with a cell for each column; {CUT_OFF}"
+            hint = f"give a line of column names, then one line per event with a cell for each column; {CUT_OFF}"
         problem = f"it cannot be read as {FORMATS[form].called}: {formats.first_line(error)}"
         raise BadInput(problem, hint=hint, file=name) from None
 
@@ -99,7 +99,7 @@ def _as_plain_rows(table: pa.Table, form: Format, name: str, options: LogOptions
     has = table.schema.names
     several = [given for given, count in Counter(has).items() if count > 1]
     if several:
-        raise BadInput(f"it has two columns {several[0]!r}", hint="give each column a name of its own", file=name)
+        raise BadInput(f"it has two columns {several[0]!r}", hint="give each column its own name", file=name)
     given = [options.order_by] if options.order_by not in (None, BY_LINE) else []
     given += [part for column in options.columns for part in options.parts.get(column, ())]
     for theirs in given:
@@ -263,8 +263,8 @@ def blocks(
     compression = formats.compression_of(path)
     if form not in ("jsonl", "csv", None) and (form not in ("parquet", "arrow") or path is None or compression):
         files = form in ("parquet", "arrow")
-        hint = "leave --one-run out" + ", or give it as a file that is not compressed as a whole" * files
-        raise BadInput(f"{form} is not read block by block here", hint=hint, file=name)
+        hint = "leave --one-run out" + ", or give it as an uncompressed file" * files
+        raise BadInput(f"{form} cannot be read in blocks here", hint=hint, file=name)
     try:
         opened = sys.stdin.buffer if path is None else path.open("rb")
     except OSError as error:
@@ -278,7 +278,7 @@ def blocks(
         elif form in ("csv", "parquet", "arrow") and not head:
             found = (block for block in _tables(file, form, name, options) if block[1].num_rows)
         else:
-            problem = f"{form} is not read block by block here" if form else "this is no event log"
+            problem = f"{form} cannot be read in blocks here" if form else "this is not an event log"
             raise BadInput(problem, hint="give it as a file; if it is CSV: --format csv", file=name)
         if options.order_by is None:
             yield from found

@@ -3,9 +3,9 @@
 Some formats do not show everything. Messages inferred from vector clocks lack late ones; two spans may begin at the
 same time. A verdict is then weakened:
 
-- `kept` becomes `unknown` for the orders that unlogged events may violate, and `broken` for those that another reading
+- `kept` becomes `unknown` for the orders that unlogged events may violate, and `violated` for those that another reading
   of the log may keep;
-- `broken` stands if it follows however the events of unknown order are ordered. It does if no more than one of the
+- `violated` stands if it follows however the events of unknown order are ordered. It does if no more than one of the
   events of each unordered group takes part in it: an order that some of the messages violate is violated by all of
   them, so copies of messages are left out, one after the other, while the rest still violates the order. If no two of a
   group remain, the rest is the violation to be shown. Otherwise the verdict is `unknown`.
@@ -25,12 +25,12 @@ Unordered = Sequence[frozenset[Copy]]
 
 #: With more copies in unordered events, a violation without two of a group is searched for in one way only.
 SEARCHED_UP_TO = 100
-ORDER_NOT_LOGGED = "broken only by an order among events that the log does not show"
+ORDER_NOT_LOGGED = "violated only by an order of events that the log does not show"
 
 
 @dataclass(frozen=True)
 class Uncertain:
-    """The unknowns of a run: by order why it cannot be reported as kept, and why not as broken; and the unordered
+    """The unknowns of a run: by order why it cannot be reported as kept, and why not as violated; and the unordered
     events.
     """
 
@@ -57,10 +57,10 @@ def weakened(verdict: Verdict, uncertain: Uncertain, c: Computation | None, read
     """The certain part of the verdict on a computation."""
     if verdict.kept and verdict.order in uncertain.reasons:
         return Verdict(verdict.order, kept=False, unknown=uncertain.reasons[verdict.order])
-    if verdict.outcome == "broken" and verdict.order in uncertain.perhaps_kept:
+    if verdict.outcome == "violated" and verdict.order in uncertain.perhaps_kept:
         return Verdict(verdict.order, kept=False, unknown=uncertain.perhaps_kept[verdict.order])
     c = verdict.computation if verdict.computation is not None else c
-    if verdict.outcome != "broken" or not uncertain.unordered or c is None:
+    if verdict.outcome != "violated" or not uncertain.unordered or c is None:
         return verdict
     shown = _without_unordered(c, verdict.order, uncertain.unordered, reading)
     return Verdict(verdict.order, kept=False, unknown=ORDER_NOT_LOGGED) if shown is None else shown

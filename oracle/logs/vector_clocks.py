@@ -113,10 +113,10 @@ def _check(event: ClockedEvent, cause: ClockedEvent) -> None:
 def clock_problem(host: str, clock: object) -> str | None:
     """Why this is not a possible clock for an event of the host; None if it is."""
     if not isinstance(clock, dict):
-        return "the clock is no JSON object"
+        return "the clock is not a JSON object"
     for name, number in clock.items():
         if type(number) is not int or not 0 <= number <= MAX_INDEX:
-            return f"the entry of {name} in the clock is no whole number from 0"
+            return f"the entry of {name} in the clock is not a whole number from 0"
     if not clock.get(host):
         return f"the clock has no entry of {host}, at which the event is"
     return None

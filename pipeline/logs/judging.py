@@ -1,7 +1,7 @@
 """Verdicts and witnesses for event logs of millions of runs, or of one run that is larger than memory.
 
 The verdicts are those of `crownless classify`, run by run; the tests compare them. Where `classify` rejects a log for
-one bad row, that row goes to quarantine with the reason (`oracle.logs.quarantine`).
+one bad row, that row is left out with the reason (`oracle.logs.quarantine`).
 
 The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever they are in the
 log; there the monitor decides all runs of a bucket at once (`records`). One large run is sorted, and one task feeds it
@@ -33,7 +33,7 @@ from .blocks import BLOCKS, OF_ANY_RUN, packed, unpacked
 from .records import (
     HOLE,
     JUDGED,
-    QUARANTINE,
+    LEFT_OUT,
     RECORD_SCHEMA,
     VERDICT,
     Query,
@@ -64,11 +64,11 @@ REFUSED = "refused"
 
 
 class Account(NamedTuple):
-    """The numbers of rows of a log: total, judged, and in quarantine."""
+    """The numbers of rows of a log: total, judged, and left out."""
 
     rows: int
     judged: int
-    quarantined: int
+    left_out: int
 
 
 @dataclass(frozen=True)
@@ -81,15 +81,15 @@ class LogResult:
 
     @property
     def verdicts(self) -> DataFrame:
-        """run, order, verdict (kept, broken, unknown), witness (JSON, if broken), because (if unknown)."""
+        """run, order, verdict (kept, violated, unknown), witness (JSON, if violated), because (if unknown)."""
         return self._of_type(VERDICT, "run", "order", "verdict", "witness", "because")
 
     @property
-    def quarantine(self) -> DataFrame:
+    def left_out(self) -> DataFrame:
         """run (null if the row names none), row (JSON), reason."""
         from pyspark.sql import functions as f
 
-        return self._of_type(QUARANTINE, "run", "row", f.col("because").alias("reason"))
+        return self._of_type(LEFT_OUT, "run", "row", f.col("because").alias("reason"))
 
     @property
     def holes(self) -> DataFrame:
@@ -102,13 +102,13 @@ class LogResult:
         return self.records.where(self.records.record_type == record_type).select(*columns)
 
     def account(self) -> Account:
-        """Recounts the rows; raises `AssertionError` unless each was judged or is in quarantine."""
+        """Recounts the rows; raises `AssertionError` unless each was judged or left out."""
         from pyspark.sql import functions as f
 
-        counted = self.records.where(f.col("record_type").isin(JUDGED, QUARANTINE)).groupBy("record_type")
+        counted = self.records.where(f.col("record_type").isin(JUDGED, LEFT_OUT)).groupBy("record_type")
         sums = {row["record_type"]: int(row["n"]) for row in counted.agg(f.sum("rows").alias("n")).collect()}
-        account = Account(self.count(), sums.get(JUDGED, 0), sums.get(QUARANTINE, 0))
-        assert account.rows == account.judged + account.quarantined, f"rows were dropped: {account}"
+        account = Account(self.count(), sums.get(JUDGED, 0), sums.get(LEFT_OUT, 0))
+        assert account.rows == account.judged + account.left_out, f"rows were dropped: {account}"
         return account
 
 
@@ -211,7 +211,7 @@ def judge_one_run(
     """Judges the one run of these events; all orders unless some are named.
 
     Spark sorts the rows; one task feeds them to the monitor (`oracle.log_orders.large_run`), which holds those that may
-    still matter. Copies of rows, and rows that are not events, go to quarantine. Raises `BadInput` if the columns are
+    still matter. Copies of rows, and rows that are not events, are left out. Raises `BadInput` if the columns are
     not those of a log, or if the rows are of several runs or contradict each other.
     """
     from pyspark.sql import functions as f
@@ -223,7 +223,7 @@ def judge_one_run(
         count, least, most = rows.agg(f.count("*"), f.min(names), f.max(names)).collect()[0]
         if least != most:
             several = f"the events are of several runs, such as {least!r} and {most!r}"
-            raise BadInput(several, hint="give the events of one, or have all judged run by run")
+            raise BadInput(several, hint="give the events of one run, or classify all runs separately")
         run = least or ""
         records = [
             quarantined(run if row["run"] == run else None, row["text"], _reason(row["text"]))

@@ -1,6 +1,6 @@
 """Live event logs: a verdict as soon as a run violates an order, and all others when the run has ended.
 
-Events may arrive in batches, late, twice and in any order. After each batch an order is reported as broken if the
+Events may arrive in batches, late, twice and in any order. After each batch an order is reported as violated if the
 events without a gap before them violate it, read as a run in progress. Two things can undo this: a row that contradicts
 another or is unusable, and a row that never arrives (`oracle.event_logs`). Therefore:
 
@@ -16,13 +16,13 @@ while the stream runs counts, so no run ends while every batch takes longer than
 distinguished from a source that lags by more than the timeout with short batches: if that may happen, name an
 `event_time`.
 
-*By the time in the log* (`event_time`, the name of a column of time stamps). A run ends when the latest time in the
+*By the time in the log* (`event_time`, the name of a column of timestamps). A run ends when the latest time in the
 log, less `max_lateness`, is past its last event by `idle_timeout`. Clocks, stops and backlogs do not matter. But while
-no event at all arrives, no run ends; and a time stamp from far in the future ends them all.
+no event at all arrives, no run ends; and a timestamp from far in the future ends them all.
 
-An event of an ended run is quarantined for as long as the end is remembered (`retention`, by the same clock), and the
+An event of an ended run is left out for as long as the end is remembered (`retention`, by the same clock), and the
 verdicts on that run which it could change become unknown. An event after that begins a new run, with a hole. A row that
-names no run is quarantined at once. It may be of any run: of one in progress, of one whose end is remembered, and of
+names no run is left out at once. It may be of any run: of one in progress, of one whose end is remembered, and of
 one that begins while the row is remembered, just as long.
 
 Spark delivers the batches; the rows of the runs that have not ended are held in the memory of the driver. With a
@@ -162,16 +162,16 @@ class LiveRun:
         """Ends the run; yields the remaining verdicts and the data-quality records."""
         found = self._judged(self.torn)
         outcomes = {one.order: one.outcome for one in found.verdicts}
-        again = self._judged({None}).verdicts if "broken" in outcomes.values() else ()
-        certain = {"asynchronous", *(one.order for one in again if one.outcome == "broken")}
+        again = self._judged({None}).verdicts if "violated" in outcomes.values() else ()
+        certain = {"asynchronous", *(one.order for one in again if one.outcome == "violated")}
         self.not_final = tuple(
             order for order, outcome in outcomes.items() if outcome != "unknown" and order not in certain
         )
         for one in found.verdicts:
             reported = one.order in self.reported
-            if reported and one.outcome != "broken":
+            if reported and one.outcome != "violated":
                 yield record(WITHDRAWN, self.name, order=one.order, because=one.unknown)
-            if not reported or one.outcome != "broken":
+            if not reported or one.outcome != "violated":
                 yield from verdict_records(self.name, [one])
         yield from data_quality_records(self.name, found)
         yield record(JUDGED, None, rows=found.judged)
@@ -208,7 +208,7 @@ class LiveLog:
     """The runs of a live log. `on_records` gets the new records, after each batch and each poll with any.
 
     `first` is the index of the first event of each process. `event_time` names a column of the log (of lines, a key):
-    time stamps, ISO 8601 texts, or seconds since 1970. An event without a time belongs to its run and does not prolong
+    timestamps, ISO 8601 texts, or seconds since 1970. An event without a time belongs to its run and does not prolong
     it. `checkpoint`: a file for the state. It is read by `pickle`: use only your own.
     """
 
@@ -365,7 +365,7 @@ def read_live(spark: SparkSession, folder: str, *, files_at_once: int = 100) -> 
     """
     root = Path(folder)
     if not root.is_dir():
-        raise BadInput("there is no such folder", hint="make it, and put files into it", file=folder)
+        raise BadInput("there is no such folder", hint="create it, and add files to it", file=folder)
     files = [
         file for file in sorted(root.rglob("*")) if file.suffix in (".parquet", ".pq") and file.name[0] not in "._"
     ]

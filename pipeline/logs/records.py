@@ -1,4 +1,4 @@
-"""The records of judged runs: verdicts with witnesses, quarantined rows, holes; as Arrow batches, and in files.
+"""The records of judged runs: verdicts with witnesses, rows that were left out, holes; as Arrow batches, and in files.
 
 The monitor decides most runs, many at once; the specification decides the others: those with holes or unusable rows.
 """
@@ -38,18 +38,18 @@ RECORD_SCHEMA = (
     "row string, rows long"
 )
 RECORD_FIELDS = [part.split()[0] for part in RECORD_SCHEMA.split(", ")]
-VERDICT, QUARANTINE, HOLE, JUDGED = "verdict", "quarantine", "hole", "judged"
+VERDICT, LEFT_OUT, HOLE, JUDGED = "verdict", "left_out", "hole", "judged"
 
 #: Runs of which the witnesses are held at a time; and records that are written at a time.
 RUNS_AT_A_TIME = 20_000
 RECORDS_AT_A_TIME = 10_000
 
 Record = dict[str, Any]
-#: True: of all runs that break an order.
+#: True: of all runs that violate an order.
 Witnesses = bool | Literal["first"]
 
 #: The decided outcomes, with the reason that a record gives.
-_VERDICTS = {KEPT: ("kept", None), BROKEN: ("broken", None), NOTHING: ("nothing", NO_MESSAGE)}
+_VERDICTS = {KEPT: ("kept", None), BROKEN: ("violated", None), NOTHING: ("nothing", NO_MESSAGE)}
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def record(record_type: str, run: str | None, **fields: Any) -> Record:
 
 def quarantined(run: str | None, row: str, because: str) -> Record:
     """The record of a row that cannot be used."""
-    return record(QUARANTINE, run, row=row, because=because, rows=1)
+    return record(LEFT_OUT, run, row=row, because=because, rows=1)
 
 
 def verdict_records(run: str, verdicts: Iterable[Verdict], *, witnesses: bool = True) -> Iterator[Record]:
@@ -90,7 +90,7 @@ def verdict_records(run: str, verdicts: Iterable[Verdict], *, witnesses: bool = 
 
 
 def data_quality_records(run: str | None, found: RunResult) -> Iterator[Record]:
-    """The records of a run's quarantined rows and holes."""
+    """The records of a run's rows that were left out and holes."""
     for text, reason in found.quarantine:
         yield quarantined(run, text, reason.text)
     for hole in found.holes:

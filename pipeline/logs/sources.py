@@ -1,7 +1,7 @@
 """The sources of event logs in Spark: data frames, lines of JSON, and Parquet files.
 
 Tasks read the rows in Arrow batches, as plain rows (`oracle.logs.columns`), with the functions that read a log in
-memory. A row that could not be read as columns keeps its `text`, which goes to quarantine.
+memory. A row that could not be read as columns keeps its `text`, and is left out.
 """
 
 from __future__ import annotations
@@ -156,12 +156,10 @@ def is_parquet(path: str) -> bool:
         form = format_of(file)
         if form not in (None, "jsonl", "parquet"):
             hint = "leave --engine spark out, or convert it"
-            raise BadInput(
-                f"Spark does not read {FORMATS[form].called}, but Parquet and JSON Lines", hint=hint, file=str(file)
-            )
+            raise BadInput(f"Spark reads Parquet and JSON Lines, not {FORMATS[form].called}", hint=hint, file=str(file))
     kinds = {file.suffix in _PARQUET for file in files}
     if len(kinds) == 2:
-        hint = "put the Parquet files into a folder of their own"
+        hint = "put the Parquet files into a separate folder"
         raise BadInput("it holds Parquet files and others", hint=hint, file=path)
     return True in kinds
 

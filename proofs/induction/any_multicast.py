@@ -133,7 +133,7 @@ def copies(
         if not all(a.eq(b) for a, b in unlike):
             raise machine.refused("send", "a loop over the receivers of a message shows in a state or a stamp")
     if any(not term.eq(z3.substitute(term, (receiver, k))) for term in after for receiver in some):
-        raise machine.refused("send", "the state after a message to several processes speaks of one of them")
+        raise machine.refused("send", "the state after a message to several processes depends on one of them")
 
     def packet(j: Term) -> Packet:
         stamp = rebuilt(one.stamp, (z3.substitute(term, (some[0], j)) for term in leaves(one.stamp)))

@@ -112,7 +112,7 @@ class CausalOrder:
             raise
         except (TypeError, AttributeError, ValueError, z3.Z3Exception) as error:
             name = self.protocol.__name__
-            raise Refused(f"{name}: its states or stamps are not those of which the invariants speak") from error
+            raise Refused(f"{name}: its states or stamps differ from those in the invariants") from error
 
     def _claims(self, run: AnyRun) -> dict[str, list[Claim]]:
         return {

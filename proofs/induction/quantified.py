@@ -1,6 +1,6 @@
 """Invariants as functions of their subjects, `lambda run, now, p, x: …` for all p and x; and their induction.
 
-The parameters after the state are quantified, in order. Their names give their sorts, as in the texts: x, y, z and m
+The parameters after the state are quantified, in order. Their names give their sorts, as in the papers: x, y, z and m
 are messages; i, j, k, l, p and q processes.
 """
 

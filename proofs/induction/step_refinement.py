@@ -414,7 +414,7 @@ def _kind(kind: Any) -> Term:
 
 def _same(value: Any, expected: Term) -> Formula:
     if not isinstance(value, ProcessSymbol | MessageSymbol):
-        raise UnsupportedStep("a step comes to a value that is neither a process nor a message")
+        raise UnsupportedStep("a step computes a value that is neither a process nor a message")
     return value.term == expected if value.term.sort() == expected.sort() else z3.BoolVal(False)
 
 
@@ -422,5 +422,5 @@ def _pieces(some: Any) -> Sequence[Stretch | One]:
     if isinstance(some, Queue):
         return some.pieces
     if not isinstance(some, list | tuple):
-        raise UnsupportedStep("a step comes to a value that is not a queue")
+        raise UnsupportedStep("a step computes a value that is not a queue")
     return [One(each) for each in some]

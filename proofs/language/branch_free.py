@@ -161,7 +161,9 @@ class OnTerms:
                 raise self._located(name, error) from error
             except Exception as error:  # the machine is user code: it may raise anything
                 reason = str(error).splitlines()[0] if str(error) else "no message"
-                raise self.refused(name, f"fails when it runs on terms: {type(error).__name__}: {reason}") from error
+                raise self.refused(
+                    name, f"raises an error on symbolic terms: {type(error).__name__}: {reason}"
+                ) from error
 
         return method
 

@@ -76,7 +76,7 @@ class Symbol:
         refuse("asks whether a value is true: z3 cannot see a Python branch")
 
     def __iter__(self) -> Iterator[Any]:
-        refuse("goes through the entries of a vector, of which there are any number")
+        refuse("iterates over a vector whose length is not fixed")
 
     def __len__(self) -> int:
         refuse("reads the length of a vector, which is the number of processes: what is proved is of any number")
@@ -88,7 +88,7 @@ class Symbol:
         refuse("puts a value into a set or a dictionary, which cannot know whether it is there")
 
     def __index__(self) -> int:
-        refuse("uses a value as a Python integer, of which nothing is known")
+        refuse("uses an unknown value as a Python integer")
 
     __int__ = __index__
 
@@ -181,7 +181,8 @@ class SymbolicOps(Ops):
     def incremented(self, array: Any, *place: Any) -> Symbol:
         entry = array
         for k in place:
-            entry = entry[k] if isinstance(entry, Symbol) else refuse("increments what is no vector and no matrix")
+            refused = "increments a value that is neither a vector nor a matrix"
+            entry = entry[k] if isinstance(entry, Symbol) else refuse(refused)
         if not place or is_array(entry._term):
             refuse("increments a row, not an entry")
         _number(entry)

@@ -22,7 +22,7 @@ from crownless.impl.protocol_validation import machine_errors
 from crownless.impl.workloads import Program
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.runs.stepwise import StepwiseRun
-from crownless.model_check.search.explorer import live_properties_broken
+from crownless.model_check.search.explorer import live_properties_violated
 from crownless.model_check.system.properties import (
     CAN_COMPLETE,
     COMPLETES,
@@ -173,10 +173,10 @@ def judge(
 
 def _resolved(check: Check) -> ResolvedCheck:
     if check.program is None:
-        raise BadInput("only a program can be put to z3: the free workload has none", hint="name one with --program")
+        raise BadInput("z3 checks only programs, not the free workload", hint="name one with --program")
     if check.crash is not None or check.clocks:
         raise BadInput(
-            "crashes and clocks are supported by the explorer only", hint="leave out --crash and --clock, or use check"
+            "only the explorer supports crashes and clocks", hint="leave out --crash and --clock, or use check"
         )
     resolved = check.resolve()
     assert isinstance(resolved.workload, Program)
@@ -188,11 +188,11 @@ def _resolved(check: Check) -> ResolvedCheck:
             hint=f"give at most {MAX_MESSAGES}; or: crownless check {resolved.protocol} --program {name}",
         )
     if resolved.channel_name not in CHANNELS:
-        problem = f"{with_article(resolved.channel_name)} channel cannot be put to z3"
+        problem = f"{with_article(resolved.channel_name)} channel is not supported by z3"
         raise BadInput(problem, hint=f"use {' or '.join(CHANNELS)}, or use check")
     for order in resolved.orders:
         if order not in ORDERS:
-            raise BadInput(f"{order} order cannot be put to z3", hint=f"ask for {', '.join(ORDERS)}, or use check")
+            raise BadInput(f"z3 cannot check {order} order here", hint=f"choose {', '.join(ORDERS)}, or use check")
     return resolved
 
 
@@ -210,8 +210,8 @@ def _run(check: ResolvedCheck, program: Program) -> SymbolicRun:
     of_queues = isinstance(PROOFS.get(check.protocol), QueueProof)
     proved = f"its proof is of an abstraction: crownless prove {check.protocol}; " if of_queues else ""
     raise BadInput(
-        f"{check.protocol} cannot be run on z3's terms: {why}",
-        hint=f"{proved}crownless check explores it; those that can: {', '.join(protocols_on_terms())}",
+        f"{check.protocol} cannot run on z3 terms: {why}",
+        hint=f"{proved}crownless check explores it; supported: {', '.join(protocols_on_terms())}",
     )
 
 
@@ -337,7 +337,7 @@ class _Replay(StepwiseRun):
     def _shows(self, known: Property) -> bool:
         moves = self.system.moves(self.state)
         if known == COMPLETES:
-            return not moves and known.name in live_properties_broken(
+            return not moves and known.name in live_properties_violated(
                 self.system, self.state, self.monitor_state, moves
             )
         if known == CAN_COMPLETE:
@@ -346,4 +346,4 @@ class _Replay(StepwiseRun):
             return any(step.delivered for step in self.steps)
         if known == HOLDS_BACK:
             return bool(self.system.refused(self.state))
-        return known.name in self.broken
+        return known.name in self.violated

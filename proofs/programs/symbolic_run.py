@@ -338,7 +338,7 @@ def why_not_symbolic(kind: type[ProtocolMachine], n: int, settings: dict[str, Se
     """
     base = ProtocolMachine
     if kind.receive is not base.receive or kind.internal is not base.internal:
-        return "it has buffers of its own or takes steps by itself"
+        return "it has its own buffers or takes internal steps"
     if kind.rolls_back:
         return "it retracts events"
     machine = kind(n, SymbolicEntries(n), settings)
@@ -363,7 +363,7 @@ def _try(machine: ProtocolMachine, i: int, message: Message) -> None:
     mapped(lambda number, _: number, state, sent.state)  # their forms must be equal
     for packet in sent.packets:
         if packet.source != i or packet.message != message:
-            raise TypeError("it transmits other packets than its own, with the message")
+            raise TypeError("it transmits packets other than the message's own")
         j, there = packet.destination, unknown(machine.initial(packet.destination))
         carried = packet if packet.stamp is None else packet._replace(stamp=unknown(packet.stamp))
         condition_of(machine.deliverable(j, there, carried))

@@ -1,1 +1,1 @@
-"""The ledger: every claim of the five texts, with the verdict of its recomputed evidence."""
+"""The ledger: every claim of the five papers, with the verdict of its recomputed evidence."""

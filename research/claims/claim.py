@@ -2,7 +2,7 @@
 
 A claim stores each of its readings with its recorded verdict as data. Evidence for a reading is combined from parts
 with `&`: it shows something if each part does, its scope is theirs combined, and the verdict follows from their kinds.
-The policy in docs/errors_in_the_texts.md says which reading decides; `verdict_of` applies it.
+The policy in docs/errors_in_the_papers.md says which reading decides; `verdict_of` applies it.
 """
 
 from collections import defaultdict
@@ -29,8 +29,8 @@ class Reading(NamedTuple):
 
 
 #: An error is false however the passage is read. An ambiguity is true in one reading of the passage and false in
-#: another. A slip of print is plainly not what is meant.
-Kind = Literal["error", "ambiguity", "slip of print"]
+#: another. A typo is plainly not what is meant.
+Kind = Literal["error", "ambiguity", "typo"]
 
 
 class Erratum(NamedTuple):
@@ -41,7 +41,7 @@ class Erratum(NamedTuple):
     wrong: str
     #: What is true instead.
     instead: str
-    #: What speaks for the text, where it can be contested.
+    #: What defends the paper, where it can be contested.
     defense: str = ""
 
 
@@ -73,10 +73,10 @@ class Entry:
     recompute: Recomputation
     #: Which reading was chosen, where the text is ambiguous, damaged, or silent.
     reading: str = ""
-    #: What its refuted readings are, if the text states any; and what speaks for the text.
+    #: What its refuted readings are, if the text states any; and what defends the paper.
     kind: Kind | None = None
     defense: str = ""
-    #: What is wrong beside its readings: in its proof, or as a slip of print.
+    #: What is wrong beside its readings: in its proof, or as a typo.
     further: tuple[Erratum, ...] = ()
 
     @property
@@ -112,7 +112,7 @@ class Entry:
         return every
 
 
-#: Every claim by name, as the files of the texts state them.
+#: Every claim by name, as the files of the papers state them.
 STATED: dict[str, Entry] = {}
 
 
@@ -130,7 +130,7 @@ def claim(
 
     :param verdicts: its recorded verdict; or one per reading, the literal one first.
     :param not_said: the verdicts on additional statements that the text does not make.
-    :param kind: what its refuted readings are; and `defense`: what speaks for the text, if that can be contested.
+    :param kind: what its refuted readings are; and `defense`: what defends the paper, if that can be contested.
     """
     judged = {"": verdicts} if isinstance(verdicts, str) else verdicts
     readings = [Reading(text, verdict) for text, verdict in judged.items()]
@@ -150,7 +150,7 @@ _ERRATA: dict[Recomputation, list[Erratum]] = defaultdict(list)
 
 
 def erratum(kind: Kind, wrong: str, instead: str, defense: str = "") -> Callable[[Recomputation], Recomputation]:
-    """Says, between a claim and its evidence, what else is wrong as printed: in its proof, or as a slip of print."""
+    """Says, between a claim and its evidence, what else is wrong as printed: in its proof, or as a typo."""
 
     def note(recompute: Recomputation) -> Recomputation:
         _ERRATA[recompute].insert(0, Erratum(kind, wrong, instead, defense))  # Python applies the last decorator first

@@ -13,7 +13,7 @@ from crownless.research.theorems.evidence import Evidence, Verdict, together
 from crownless.runtime.ending import Stopped, stop_reason
 from crownless.runtime.errors import unknown_name
 from crownless.runtime.printable import some
-from crownless.spec.bibliography import TEXTS, references
+from crownless.spec.bibliography import PAPERS, references
 
 from . import bundled
 from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
@@ -27,7 +27,7 @@ for _file in FILES.split():
     import_module(f".{_file}", __package__)
 
 #: Every claim by name, grouped by text, in order.
-CLAIMS = dict(sorted(STATED.items(), key=lambda named: (list(TEXTS).index(named[1].text), named[1].number)))
+CLAIMS = dict(sorted(STATED.items(), key=lambda named: (list(PAPERS).index(named[1].text), named[1].number)))
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Finding:
         facts: list[tuple[str, str]] = [("verdict", self.verdict)]
         for erratum in self.entry.errata:
             facts += [("true instead", erratum.instead), (erratum.kind, erratum.wrong)]
-            facts += [("for the text", erratum.defense)] if erratum.defense else []
+            facts += [("for the paper", erratum.defense)] if erratum.defense else []
         facts += [("evidence", self.evidence.because), ("scope", self.evidence.scope)]
         facts += [("reading", self.entry.reading)] if self.entry.reading else []
         facts += [("read as" if one.said else "not said", f"{one.text}: {one.verdict}") for one in self.readings]
@@ -119,7 +119,7 @@ def claim_facts(names: Iterable[str] = ()) -> list[dict[str, Any]]:
 
 
 def errata() -> list[dict[str, str]]:
-    """The errors, ambiguities and slips of print found in the texts, each with the claim that it belongs to."""
+    """The errors, ambiguities and typos found in the papers, each with the claim that it belongs to."""
     return [
         {"claim": entry.id, "source": entry.source, **erratum._asdict(), "verdict": entry.recorded}
         for entry in CLAIMS.values()
@@ -128,13 +128,13 @@ def errata() -> list[dict[str, str]]:
 
 
 def entries_named(names: Iterable[str]) -> list[Entry]:
-    """The claims with these names, of these texts (``MF``), or with these words; all by default. Raises `BadInput`."""
+    """The claims with these names, of these papers (``MF``), or with these words; all by default. Raises `BadInput`."""
     chosen = []
     for name in names:
         of_name = [entry for entry in CLAIMS.values() if name.upper() in (entry.id, entry.text)]
         of_name = of_name or [entry for entry in CLAIMS.values() if _has_words(entry, name)]
         if not of_name:
-            raise unknown_name("claim", name, [*TEXTS, *CLAIMS])
+            raise unknown_name("claim", name, [*PAPERS, *CLAIMS])
         chosen += of_name
     return list(dict.fromkeys(chosen)) or list(CLAIMS.values())
 

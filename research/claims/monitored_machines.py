@@ -31,7 +31,7 @@ class Watching(NamedTuple):
     inner: Any
     sent: tuple[Message, ...]
     known: frozenset[Received]
-    broken: frozenset[str]
+    violated: frozenset[str]
 
 
 class Stamp(NamedTuple):
@@ -51,7 +51,7 @@ class Monitored(ProtocolMachine):
     sends_before_delivery = False
     promises = "synchronous"
     invariants = {
-        name: lambda machine, i, state, name=name: name not in state.broken  # type: ignore[misc]
+        name: lambda machine, i, state, name=name: name not in state.violated  # type: ignore[misc]
         for name in ("SC", "RC", "RC+", "PR")
     }
 
@@ -79,16 +79,16 @@ class Monitored(ProtocolMachine):
         if packet.kind not in self.through:
             return state
         known = state.known | packet.stamp.known
-        broken = set(state.broken)
+        violated = set(state.violated)
         received = {one.message for one in known}
-        broken |= {"RC+"} if any(one.at != i and not one.after <= received for one in known) else set()
+        violated |= {"RC+"} if any(one.at != i and not one.after <= received for one in known) else set()
         if packet.kind == "message":
             assert packet.message is not None
-            broken |= {"SC"} if not set(packet.stamp.sent) <= received else set()
-            broken |= {"RC"} if any(packet.message in one.after for one in known) else set()
-            broken |= {"PR"} if packet.source < packet.destination else set()
+            violated |= {"SC"} if not set(packet.stamp.sent) <= received else set()
+            violated |= {"RC"} if any(packet.message in one.after for one in known) else set()
+            violated |= {"PR"} if packet.source < packet.destination else set()
             known = known | {Received(packet.message, i, frozenset(state.sent))}
-        return state._replace(known=known, broken=frozenset(broken))
+        return state._replace(known=known, violated=frozenset(violated))
 
     def stamped(self, state: Watching, step: Step) -> Step:
         packets, sent = [], state.sent

@@ -143,7 +143,7 @@ def _matrices(n: int, values: int) -> Iterator[tuple[tuple[int, ...], ...]]:
         "it is DELIV if the receiver increments SENT, as in [RST91]": "checked",
     },
     reading="§3 has the receiver take the maximum and increment DELIV alone",
-    kind="slip of print",
+    kind="typo",
     defense="§3 retells [RST91], which has the increment",
 )
 def sa3(quick: bool) -> list[Evidence]:
@@ -175,7 +175,7 @@ def sa3(quick: bool) -> list[Evidence]:
     },
     reading="of the algorithm of [RST91], as §3 retells it: its receiver takes the maximum and increments DELIV alone "
     "(SA3). The causal past of P_k: all that happened at P_k, and before",
-    kind="slip of print",
+    kind="typo",
     defense="§3 retells [RST91], which has the increment",
 )
 def sa18(quick: bool) -> list[Evidence]:

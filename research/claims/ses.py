@@ -32,7 +32,7 @@ from .gathering import breaks, enumerated, explored, figure, keep, program, prov
 @claim(
     "SES1",
     "[SES] §1, Fig. 1",
-    "Times on messages do not order deliveries: in Fig. 1 the sends have ordered times and causal order is broken.",
+    "Times on messages do not order deliveries: in Fig. 1 the sends have ordered times and causal order is violated.",
     "checked",
     reading="the drawing is lost; recovered from §1 and §3",
 )
@@ -257,7 +257,7 @@ def ses10(quick: bool) -> list[Evidence]:
         found(title, four.too_many, "counterexample-ses10", by_letter).refutes()
         & fact(
             not any(each.too_many for each in smaller),
-            "§1 (1) is not broken by one multicast at N = 4, nor by up to 3 at N = 3, where "
+            "§1 (1) is not violated by one multicast at N = 4, nor by up to 3 at N = 3, where "
             f"{smaller[1].carried} pairs are N, though more than N − 1",
         ),
         unicasts
@@ -283,7 +283,7 @@ def ses10(quick: bool) -> list[Evidence]:
 @claim("SES11", "[SES] §4.2.1", "The protocol needs no FIFO channel.", "proved")
 def ses11(quick: bool) -> Evidence:
     results = [searched("ses", 3, 3 if quick else 4, channel="unordered"), searched("ses", 2, 4, channel="unordered")]
-    title = "without the protocol FIFO is broken there"
+    title = "without the protocol FIFO is violated there"
     return proved("ses", "safe", "live") & keep(results) & breaks(searched("unordered", 3, 3), "fifo", title)
 
 

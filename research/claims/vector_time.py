@@ -87,7 +87,7 @@ LAMPORT, VECTOR = LamportClock(), VectorClock()
 @claim(
     "SES5",
     "[SES] §4.1, Proposition 1, Fig. 3",
-    "By Lamport's clocks some message arrives with a smaller time than its receiver's if causal order is broken, and "
+    "By Lamport's clocks some message arrives with a smaller time than its receiver's if causal order is violated, and "
     "also in some computations in which it is kept.",
     "checked",
     reading="of messages that do arrive; every send, delivery and local event advances the clock",
@@ -99,12 +99,12 @@ def ses5(quick: bool) -> Evidence:
     worn = searched("ses", 3, 3, clocks=tuple(CLOCKS))
     return (
         enumerated(
-            "some message is late where causal order is broken",
+            "some message is late where causal order is violated",
             timed_computations(quick),
             lambda c: bool(stale_messages(c, LAMPORT)),
             where=lambda c: not decide(c, "causal").kept,
             scope=TIMED[quick],
-            title="causal order is broken, and no message late",
+            title="causal order is violated, and no message late",
         )
         & found("Fig. 3, with the fewest messages: causal, and a message arrives late", smallest)
         & fact(decide(fig_3, "causal").kept and bool(stale_messages(fig_3, LAMPORT)), "Fig. 3 is such a computation")
@@ -139,7 +139,7 @@ def ses7(quick: bool) -> Evidence:
 @claim(
     "SES8",
     "[SES] §4.1, Proposition 2",
-    "Causal order is broken iff some message arrives where the local vector time is already at least its own.",
+    "Causal order is violated iff some message arrives where the local vector time is already at least its own.",
     {
         "a send advances the clock, as any event of its site": "proved",
         "only receives and events other than sends advance it": "refuted",

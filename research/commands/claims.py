@@ -1,10 +1,10 @@
-"""`crownless claims`: every claim of the five texts, with its verdict, scope and evidence, recomputed."""
+"""`crownless claims`: every claim of the five papers, with its verdict, scope and evidence, recomputed."""
 
 import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFile
-from crownless.command_line.options import Verb, with_limits, with_output
+from crownless.command_line.options import Command, with_limits, with_output
 from crownless.command_line.output import print_drawing, print_json, print_line, print_run, speaks_unicode, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
@@ -13,33 +13,33 @@ from crownless.model_check.runs.runs import Run
 from crownless.research.claims.ledger import Finding, entries_named, recompute, summary
 from crownless.research.theorems.evidence import Shown
 from crownless.runtime.ending import Limits, Stopped, stoppable
-from crownless.spec.bibliography import TEXTS
+from crownless.spec.bibliography import PAPERS
 
 from .claims_page import claims_in_html
 
-_TEXTS = "".join(f"  {prefix:4} {text}\n" for prefix, text in TEXTS.items())
+_PAPERS = "".join(f"  {prefix:4} {text}\n" for prefix, text in PAPERS.items())
 
 
 @click.command(
-    cls=Verb,
+    cls=Command,
     everyday="quick drawn html max_seconds as_json",
-    epilog=f"\b\nThe texts (crownless list sources):\n{_TEXTS}",
+    epilog=f"\b\nThe papers (crownless list sources):\n{_PAPERS}",
 )
 @click.argument("claims", nargs=-1, metavar="[ID | WORDS]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
-@click.option("--draw", "drawn", is_flag=True, help="Print several claims in full too, with their drawings.")
-@click.option("--html", type=OutputFile(), help="Also write all of it on an HTML page, FILE, with drawings.")
+@click.option("--draw", "drawn", is_flag=True, help="Print claims in full, with drawings, even if there are several.")
+@click.option("--html", type=OutputFile(), help="Also write everything, with drawings, to FILE as one HTML page.")
 @with_limits
 @with_output
 def claims(
     claims: tuple[str, ...], quick: bool, drawn: bool, html: str | None, limits: Limits, as_json: bool, quiet: bool
 ) -> int:
-    """Recompute the verdict of every claim of the five texts, of the claims named, of one text, or of those with WORDS.
+    """Recompute the verdict of every claim in the five papers, or of those named, in one paper, or containing WORDS.
 
     \b
     Examples:
       crownless list claims               all claims with their sentences, at once
-      crownless list claims "§4.1"        those of a section, or with the words in quotes
+      crownless list claims "§4.1"        those of a section, or with the quoted words
       crownless claims --quick            all claims recomputed, at smaller bounds
       crownless claims MG14               one claim, with its counterexample
 
@@ -63,7 +63,7 @@ def claims(
         write_file("--html", html, claims_in_html(findings))
     if part.reason is not None:
         left_out = [entry.id for entry in entries[len(findings) :]]
-        say(f"{part.reason}; not looked into: {', '.join(left_out)}")
+        say(f"{part.reason}; not checked: {', '.join(left_out)}")
     if not all(finding.as_recorded for finding in findings):
         return EXIT_VIOLATED
     return EXIT_HOLDS if part.reason is None else EXIT_UNKNOWN
@@ -92,7 +92,7 @@ def _print(findings: list[Finding], drawn: bool) -> None:
         if recorded != found:
             print_line(f"{finding.entry.id}: the ledger has {recorded}, the evidence says {found}")
         for name in finding.unlike_bundled:
-            print_line(f"{finding.entry.id}: {name}, as it is bundled, is not what was found")
+            print_line(f"{finding.entry.id}: {name}, as it is bundled, differs from what was found")
 
 
 def _print_one(finding: Finding) -> None:

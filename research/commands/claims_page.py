@@ -13,7 +13,7 @@ from crownless.research.claims.ledger import Finding, summary
 from crownless.research.theorems.evidence import Shown
 from crownless.runtime.printable import printable
 
-TITLE = "The claims of the five texts"
+TITLE = "The claims of the five papers"
 STYLE = """
 body { max-width: 70rem }
 table { width: 100% }

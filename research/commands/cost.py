@@ -8,7 +8,7 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFolder
-from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output, with_settings
+from crownless.command_line.options import Command, complete_protocol, with_limits, with_output, with_settings
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import Setting, promised_orders
@@ -29,17 +29,23 @@ SHOWN = ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
 MAX_SEEDS = 100_000
 
 
-@click.command(cls=Verb, everyday="processes workloads loads latencies messages seeds max_seconds as_json")
+@click.command(cls=Command, everyday="processes workloads loads latencies messages seeds max_seconds as_json")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
-@click.option("-n", "--processes", type=int, multiple=True, help="How many processes; more than once for several.  [4]")
+@click.option("-n", "--processes", type=int, multiple=True, help="Number of processes (repeatable).  [4]")
 @click.option("--workload", "workloads", multiple=True, help=f"{', '.join(TRAFFIC)}.  [uniform]")
-@click.option("--load", "loads", type=float, multiple=True, help="Messages per process in one mean latency.  [0.1]")
+@click.option(
+    "--load",
+    "loads",
+    type=float,
+    multiple=True,
+    help="Messages each process sends per mean latency (clients: excluding think time).  [0.1]",
+)
 @click.option("--latency", "latencies", multiple=True, help=f"{', '.join(LATENCIES)}.  [exponential]")
 @click.option(
     "--bandwidth", "bandwidths", type=float, multiple=True, help="Bytes a process can transmit per mean latency."
 )
 @click.option("--channel", help="unordered or fifo.  [default: the one the protocol needs]")
-@with_settings("A parameter, such as k=9.")
+@with_settings("Set a protocol parameter, such as k=9.")
 @click.option("--payload", type=int, default=100, show_default=True, help="Bytes of application data per message.")
 @click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages per simulation.")
 @click.option(
@@ -51,7 +57,9 @@ MAX_SEEDS = 100_000
 )
 @click.option("--engine", default="plain", show_default=True, help="plain (one process) or spark.")
 @click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
-@click.option("--out", type=OutputFolder(), help="A folder of Parquet, to save simulations and resume.")
+@click.option(
+    "--out", type=OutputFolder(), metavar="FOLDER", help="Save simulations in this folder, as Parquet, or resume."
+)
 @with_limits
 @with_output
 def cost(
@@ -73,20 +81,20 @@ def cost(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """What do the PROTOCOLs cost? Their machines are simulated under a clock, for every combination of the options.
+    """What do the PROTOCOLs cost? Simulate them under a clock, for every combination of the options.
 
     \b
     Examples:
       crownless cost rst ses -n 4 -n 8      two protocols, for 4 and 8 processes
-      crownless cost --out costs/           keep the simulations, and go on there
+      crownless cost --out costs/           save the simulations, or resume them
 
-    Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage, 3 a limit was reached or it was
-    interrupted: the figures cover the simulations done by then.
+    Exit codes: 0 every simulation kept the promised order, 1 some violated it, 2 bad usage, 3 a limit was reached or it
+    was interrupted: the figures cover the simulations done by then.
     """
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if master is not None and engine != "spark":
-        raise BadInput("--master without Spark", hint="add --engine spark")
+        raise BadInput("--master requires --engine spark", hint="add --engine spark")
     for name in protocols:
         protocol_named(name)
     experiments = combinations(
@@ -115,18 +123,18 @@ def cost(
             rows = sweep(experiments, engine=engine, out=out, master=master, progress=progress, found=done_by_now)
     if part.reason is not None:
         rows = list(done_by_now.values())
-        kept = f"kept in {out}; the same command goes on from there"
-        say(f"{how_far} {'done, none kept; with --out FOLDER they are' if out is None else kept}")
+        kept = f"saved in {out}; the same command resumes there"
+        say(f"{how_far} {'done, none saved; --out FOLDER saves them' if out is None else kept}")
         if not rows:
             raise Stopped(part.reason)
         say(part.reason)
     found = points(rows)
-    broken = any(point.broken and not _is_no_promise(point) for point in found)
+    violated = any(point.violated and not _is_no_promise(point) for point in found)
     if as_json:
         print_json({"costs": [point.json() for point in found]})
     else:
         _print(found)
-    if broken:
+    if violated:
         return EXIT_VIOLATED
     return EXIT_HOLDS if part.reason is None else EXIT_UNKNOWN
 
@@ -162,7 +170,7 @@ def _print(found: list[Point]) -> None:
         )
     rows.print()
     for point in found:
-        if point.broken:
-            broken = f"{point.broken} of {some(point.repetitions, 'run')}"
+        if point.violated:
+            violated = f"{point.violated} of {some(point.repetitions, 'run')}"
             promise = listed(promised_orders(protocol_named(point["protocol"])))
-            print_line(f"{point['protocol']} violates {promise} order in {broken}")
+            print_line(f"{point['protocol']} violates {promise} order in {violated}")

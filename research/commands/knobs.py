@@ -9,7 +9,7 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFile, OutputFolder
-from crownless.command_line.options import CHANNEL_NAMES, Verb, complete_protocol, with_limits, with_output
+from crownless.command_line.options import CHANNEL_NAMES, Command, complete_protocol, with_limits, with_output
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
@@ -38,17 +38,19 @@ PRICED = (
 )
 
 
-@click.command(cls=Verb, everyday="processes messages workers show svg page out max_seconds as_json")
+@click.command(cls=Command, everyday="processes messages workers show svg page out max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
-@click.option("-n", "--processes", type=click.IntRange(2), help="How many processes, at most.  [default: its own]")
-@click.option("-m", "--messages", type=click.IntRange(1), help="How many messages, at most.  [default: its own]")
+@click.option("-n", "--processes", type=click.IntRange(2), help="Maximum number of processes.  [default: its own]")
+@click.option("-m", "--messages", type=click.IntRange(1), help="Maximum number of messages.  [default: its own]")
 @click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]")
-@click.option("--show", metavar="NAME", help="One combination, by its name, such as 'guard: nothing'.")
-@click.option("--svg", type=OutputFile(), help="Draw the map.")
-@click.option("--page", type=OutputFile(), help="Write the report as a page, in Markdown.")
-@click.option("--out", type=OutputFolder(), help="A folder of Parquet, to save decisions and resume.")
+@click.option("--show", metavar="NAME", help="Decide only this combination, e.g. 'guard: nothing'.")
+@click.option("--svg", type=OutputFile(), help="Draw the map to FILE as SVG.")
+@click.option("--page", type=OutputFile(), help="Write the report to FILE as Markdown.")
+@click.option(
+    "--out", type=OutputFolder(), metavar="FOLDER", help="Save decisions in this folder, as Parquet, or resume."
+)
 @click.option("--engine", default="plain", show_default=True, help="plain (processes on this machine) or spark.")
-@click.option("--workers", type=click.IntRange(1), help="How many processes.  [default: one per processor]")
+@click.option("--workers", type=click.IntRange(1), help="Number of processes.  [default: one per processor]")
 @click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
 @with_limits
 @with_output
@@ -68,21 +70,21 @@ def knobs(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Map the design space of PROTOCOL: every combination of its choices is refuted by a shortest run, or explored up
-    to the bound, proved for every n where that succeeds, compared with the others, and priced.
+    """Map the design space of PROTOCOL: every combination of its choices is either violated by a shortest run or
+    explored up to the bound, proved for every n where that succeeds, compared with the others, and priced.
 
     \b
     Examples:
       crownless knobs rst-queue --svg map.svg  or rst, ses, buffer, murty-garg: minutes
       crownless knobs mine.py:Mine             your own class, with an attribute `knobs`
 
-    Exit codes: 0 all combinations are decided, and the first, as published, is right; 1 it is wrong; 2 bad usage; 3
-    some are not decided.
+    Exit codes: 0 all combinations are decided, and the first, as published, holds; 1 it is violated; 2 bad usage;
+    3 some are not decided.
     """
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if master is not None and engine != "spark":
-        raise BadInput("--master without Spark", hint="add --engine spark")
+        raise BadInput("--master requires --engine spark", hint="add --engine spark")
     kind = class_with_knobs(protocol)
     knobs_of(kind)
     if show is not None:
@@ -115,8 +117,8 @@ def knobs(
                 found=maps,
             )
     if part.reason is not None:
-        kept = f"kept in {out}; the same command goes on from there"
-        say(f"{how_far} {'decided, none kept; with --out FOLDER they are' if out is None else kept}")
+        kept = f"saved in {out}; the same command resumes there"
+        say(f"{how_far} {'decided, none saved; --out FOLDER saves them' if out is None else kept}")
         if not maps:
             raise Stopped(part.reason)
         say(part.reason)
@@ -138,7 +140,7 @@ def knobs(
 
 def _show(decision: Decision, *, as_json: bool) -> int:
     """Prints one combination."""
-    code = {"violated": EXIT_VIOLATED, "right": EXIT_HOLDS, "unknown": EXIT_UNKNOWN}[decision.outcome]
+    code = {"violated": EXIT_VIOLATED, "holds": EXIT_HOLDS, "unknown": EXIT_UNKNOWN}[decision.outcome]
     if as_json:
         print_json(decision.json())
         return code
@@ -161,7 +163,7 @@ def _print(found: KnobMap) -> None:
         f"{orders} order; every interleaving, up to {some(n, 'process')} and {some(m, 'message')}; "
         f"{found.channel} channel"
     )
-    if found.published.outcome != "right":
+    if found.published.outcome != "holds":
         print_line(f"as published: {found.published.said}")
         for action in found.published.run:
             print_line(f"  {action}")
@@ -171,7 +173,7 @@ def _print(found: KnobMap) -> None:
     _print_finds(found)
     for each in found.contradictions:
         print_line(f"a fault of this tool: proved and refuted: {each.combination.name}: {each.said}")
-    violated = [pair for pair in found.outcomes.most_common() if pair[0] not in ("right", "unknown")]
+    violated = [pair for pair in found.outcomes.most_common() if pair[0] not in ("holds", "unknown")]
     counts = [
         f"{number:,} {'fails' if number == 1 else 'fail'}"
         if name == FAILS
@@ -182,17 +184,17 @@ def _print(found: KnobMap) -> None:
 
 
 def _print_alone(found: KnobMap) -> None:
-    rows = Rows("knob", "alternative", "alone", "in right ones", right=("in right ones",))
-    right = {knob.name: dict.fromkeys(knob.alternatives, 0) for knob in found.knobs}
-    for decision in found.right:
+    rows = Rows("knob", "alternative", "alone", "hold with it", right=("hold with it",))
+    holding = {knob.name: dict.fromkeys(knob.alternatives, 0) for knob in found.knobs}
+    for decision in found.holding:
         for chosen, name in decision.combination.choices.items():
-            right[chosen][name] += 1
+            holding[chosen][name] += 1
     alone = {(knob.name, name): decision for knob, name, decision in found.alone()}
     for knob in found.knobs:
         for place, name in enumerate(knob.alternatives):
             decision = alone.get((knob.name, name), found.published)
             said = "; ".join(filter(None, (decision.said if place else "as published", decision.over)))
-            rows.add_row("" if place else knob.name, name, said, f"{right[knob.name][name]:,}")
+            rows.add_row("" if place else knob.name, name, said, f"{holding[knob.name][name]:,}")
     rows.print()
     print_line("alone: all else as published, that is, each knob at its first alternative")
 
@@ -219,17 +221,17 @@ def _print_families(found: KnobMap) -> None:
     if found.alike:
         print_line(found.alike)
     listed = ", ".join(map(str, sizes[:LISTED])) + " …" * (len(sizes) > LISTED)
-    print_line(f"changing one knob at a time, the right ones form {some(len(sizes), 'island')}, of {listed}")
-    if len(found.right) <= LISTED:
-        print_line("right:")
-        for decision in found.right:
+    print_line(f"changing one knob at a time, those that hold form {some(len(sizes), 'island')}, of {listed}")
+    if len(found.holding) <= LISTED:
+        print_line("they hold:")
+        for decision in found.holding:
             print_line(f"  {decision.combination.name}")
 
 
 def _print_pairs(found: KnobMap) -> None:
     for title, pairs in (
-        ("right only together", found.only_together()),
-        ("each right alone, wrong together", found.not_both()),
+        ("hold only together", found.only_together()),
+        ("each holds alone, violated together", found.not_both()),
     ):
         if pairs:
             print_line()

@@ -31,8 +31,8 @@ def _lines(found: KnobMap, svg: str | None, page: str) -> Iterator[str]:
     )
     yield ""
     yield (
-        "Every combination is either refuted, by a shortest run, or *right*: all that the protocol promises holds in "
-        "every run up to the bound. *Proved* is only what z3 shows safe and live for every number of processes and "
+        "Every combination is either *violated*, by a shortest run, or *holds*: all that the protocol promises is true "
+        "in every run up to the bound. *Proved* is only what z3 shows safe and live for every number of processes and "
         "messages. Prices are averages per message, in one simulation of four processes."
     )
     if svg is not None:
@@ -41,10 +41,10 @@ def _lines(found: KnobMap, svg: str | None, page: str) -> Iterator[str]:
     for title, lines in (
         ("The knobs", _alone(found)),
         ("Families", _families(found)),
-        ("Only together", _pairs(found, "right together, though one alone is wrong, or both", found.only_together())),
-        ("Not both", _pairs(found, "wrong together, though each is right alone", found.not_both())),
+        ("Only together", _pairs(found, "hold together, though one alone is violated, or both", found.only_together())),
+        ("Not both", _pairs(found, "violated together, though each holds alone", found.not_both())),
         ("Cheaper than published", _finds(found)),
-        ("Right, and not proved", _unproved(found)),
+        ("Holds, and not proved", _unproved(found)),
     ):
         body = list(lines)
         if body:
@@ -64,14 +64,14 @@ def _alone(found: KnobMap) -> Iterator[str]:
 
 
 def _over(decision: Decision) -> str:
-    """The verdict, and over which channel it is right."""
+    """The verdict, and over which channel it holds."""
     return "; ".join(filter(None, (decision.said, decision.over)))
 
 
 def _families(found: KnobMap) -> Iterator[str]:
     n, m = found.compared_at
     within = f"{some(n, 'process')} and {some(m, 'message')}"
-    yield f"The right combinations by what they generate, up to {within}, and the cheapest of each."
+    yield f"The combinations that hold, by what they generate up to {within}, and the cheapest of each."
     yield ""
     yield "| generates | combinations | proved | cheapest | control packets | numbers on a message | kept | work |"
     yield "|---|---|---|---|---|---|---|---|"
@@ -82,7 +82,7 @@ def _families(found: KnobMap) -> Iterator[str]:
     sizes = [len(island) for island in found.islands]
     yield ""
     listed = ", ".join(map(str, sizes))
-    yield f"Changing one knob at a time, the right ones form {some(len(sizes), 'island')}, of {listed} combinations."
+    yield f"Changing one knob at a time, those that hold form {some(len(sizes), 'island')}, of {listed} combinations."
     if found.alike:
         yield from ("", f"{found.alike[0].upper()}{found.alike[1:]}.")
 
@@ -119,7 +119,7 @@ def _finds(found: KnobMap) -> Iterator[str]:
 
 def _unproved(found: KnobMap) -> Iterator[str]:
     reasons: dict[str, list[Decision]] = {}
-    for each in found.right:
+    for each in found.holding:
         if not each.proved:
             reasons.setdefault(each.row.get("unproved") or "not said", []).append(each)
     if not reasons:

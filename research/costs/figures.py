@@ -95,7 +95,7 @@ class Point:
     repetitions: int
     #: The number of repetitions with an undelivered message, and the number with a broken promise.
     stuck: int
-    broken: int
+    violated: int
 
     def __getitem__(self, name: str) -> Any:
         """A setting of the experiment, or a figure, by name."""
@@ -114,7 +114,12 @@ class Point:
             else {"mean": each.mean, "error": each.error if math.isfinite(each.error) else None, "values": each.values}
             for name, each in self.figures.items()
         }
-        counts = {"repetitions": self.repetitions, "stuck": self.stuck, "broken": self.broken, "growing": self.growing}
+        counts = {
+            "repetitions": self.repetitions,
+            "stuck": self.stuck,
+            "violated": self.violated,
+            "growing": self.growing,
+        }
         return {**self.settings, **counts, "figures": figures}
 
 

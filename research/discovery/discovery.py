@@ -162,7 +162,7 @@ class _Discovery:
             self.run.events()
         except (TypeError, ValueError, IndexError, AttributeError, AssertionError) as error:
             raise BadInput(
-                f"{name}: its steps cannot be put to z3: they branch on its state, or its state is not only numbers",
+                f"{name}: z3 cannot execute its steps: they branch on its state, or its state is not only numbers",
                 hint=f"crownless check {name} explores all runs up to a bound",
             ) from error
         self.vocabulary = Vocabulary.of(self.run)

@@ -136,8 +136,8 @@ def class_with_knobs(name: str) -> type[ProtocolMachine]:
         kind: type[ProtocolMachine] = getattr(import_module(f"{__package__}.{module}"), class_name)
         return kind
     if name.endswith("]"):
-        hint = "crownless check and the other verbs take it; knobs --show decides it"
-        raise BadInput(f"{printable_name(name)} is one combination, which has no map", hint=hint)
+        hint = "crownless check and the other commands take it; knobs --show decides it"
+        raise BadInput(f"{printable_name(name)} is a single combination and has no map", hint=hint)
     return protocol_named(name)
 
 
@@ -169,7 +169,7 @@ def _knob(kind: type[ProtocolMachine], protocol: str, method: Any, alternatives:
     wanted = _arguments(getattr(kind, method))
     for name, alternative in alternatives.items():
         if not isinstance(alternative, FunctionType):
-            problem = f"{knob}: {printable_name(name)} is {type(alternative).__name__}, and no function"
+            problem = f"{knob}: {printable_name(name)} is {type(alternative).__name__}, not a function"
             raise BadInput(problem, hint=f"write def or lambda {', '.join(wanted)}: …")
         if len(_arguments(alternative)) != len(wanted):
             problem = f"{knob}: {printable_name(name)} takes ({', '.join(_arguments(alternative))})"

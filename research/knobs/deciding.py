@@ -30,7 +30,7 @@ SMALL = (3, 3)
 LARGE = 8
 #: Combinations are compared within this bound, by the number of processes: a comparison lists every computation.
 COMPARED = {1: 5, 2: 5, 3: 3}
-#: Channels in the order of what they guarantee; a protocol that is right over one is right over those after it.
+#: Channels in the order of what they guarantee; a protocol that holds over one holds over those after it.
 CHANNELS = ("duplicating", "unordered", "fifo")
 #: The bounds over channels that are not the protocol's own.
 ELSEWHERE = {"duplicating": (3, 3), "unordered": (3, 3), "fifo": (3, 4)}
@@ -107,7 +107,7 @@ def elsewhere(of: Combination, channel: str, bound: tuple[int, int]) -> tuple[in
 
 
 def weakest_channel(of: Combination, channel: str, own: Explored, bound: tuple[int, int]) -> str | None:
-    """The channel that guarantees least over which the combination is right, up to the bound `elsewhere`.
+    """The channel that guarantees least over which the combination holds, up to the bound `elsewhere`.
 
     None: there is none.
 
@@ -128,7 +128,7 @@ def _holds_over(of: Combination, channel: str, bound: tuple[int, int]) -> bool:
     for n, m in smaller:
         check = Check(of.protocol, n, m, channel=channel).resolve()
         promised = [each for each in check.properties if each.promised]
-        if explore(check.system(), promised, first=True).broken:  # without a run to show
+        if explore(check.system(), promised, first=True).violated:  # without a run to show
             return False
     return explored(of, [last], channel).holds
 
@@ -165,7 +165,7 @@ def combination_of(row: Row) -> Combination:
 
 
 def decided(row: Row, decide: Callable[[Combination, Row], Row], columns: Iterable[str]) -> Row:
-    """The decision. A combination whose code fails is wrong, unless it is the first one."""
+    """The decision. A combination whose code fails is violated, unless it is the first one."""
     of = combination_of(row)
     try:
         return decide(of, row)

@@ -1,8 +1,8 @@
 """The map as a picture: what every two alternatives do together, with everything else as published.
 
 A row and a column for each alternative that is not published; the diagonal is that alternative alone. The color of a
-square is the outcome; a frame marks what cannot be read off the two alone: right together though one is wrong, or
-wrong together though each is right. Resting on a square shows the combination, and its shortest run if it is wrong.
+square is the outcome; a frame marks what cannot be read off the two alone: holds together though one does not, or
+violated together though each holds. Hovering over a square shows the combination, and its shortest run if violated.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,14 +17,14 @@ MARGIN, FONT = 16, 11
 
 #: Color and meaning of each outcome.
 COLORS = {
-    "exact": ("#2166ac", "right: generates every computation of the order"),
-    "delays": ("#92c5de", "right: generates some of them only"),
+    "exact": ("#2166ac", "holds: generates every computation of the order"),
+    "delays": ("#92c5de", "holds: generates some of them only"),
     "safety": ("#b2182b", "violates an order, or delivers twice"),
     "liveness": ("#f4a582", "some message is never delivered, or a send blocks"),
     "unknown": ("#cccccc", "not decided"),
 }
 
-TOGETHER = "right together though one alone is wrong, or wrong together though each alone is right"
+TOGETHER = "holds together though one alone does not, or violated together though each holds alone"
 
 
 class Axis(NamedTuple):
@@ -91,8 +91,8 @@ def _squares(of: KnobMap, axis: Sequence[Axis], left: float, top: float) -> Iter
             places = zip(row.decision.combination.places, column.decision.combination.places, strict=True)
             decision = of.decisions[tuple(max(pair) for pair in places)]
             apart = {row.decision.outcome, column.decision.outcome}
-            repaired = decision.outcome == "right" and "violated" in apart
-            surprising = row is not column and (repaired or (decision.outcome == "violated" and apart == {"right"}))
+            repaired = decision.outcome == "holds" and "violated" in apart
+            surprising = row is not column and (repaired or (decision.outcome == "violated" and apart == {"holds"}))
             color = COLORS[_kind(decision, exact)][0]
             frame = ' stroke="black" stroke-width="2"' if surprising else ""
             said = "\n".join([decision.combination.name, decision.said, *decision.run])
@@ -105,7 +105,7 @@ def _squares(of: KnobMap, axis: Sequence[Axis], left: float, top: float) -> Iter
 def _kind(decision: Decision, exact: set[int]) -> str:
     if decision.outcome == "unknown":
         return "unknown"
-    if decision.outcome == "right":
+    if decision.outcome == "holds":
         return "exact" if id(decision) in exact else "delays"
     return "liveness" if decision.violated in LIVENESS else "safety"
 

@@ -1,4 +1,4 @@
-"""The map of a design space: what every combination of a protocol's choices does, and how the right ones lie."""
+"""The map of a design space: what every combination of a protocol's choices does, and how those that hold lie."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,8 +18,8 @@ from crownless.spec.dataframes import DataFrame, data_frame
 from .combinations import Combination, Knob, combination_named
 from .deciding import FAILS, LIVENESS, NO_PROOF, Row, compared_at, elsewhere
 
-#: `right`: every property that the protocol promises holds within the bound. `unknown`: not decided.
-Outcome = Literal["right", "violated", "unknown"]
+#: `holds`: every property that the protocol promises holds within the bound. `unknown`: not decided.
+Outcome = Literal["holds", "violated", "unknown"]
 
 
 #: What combinations have in common that are safe, and whose messages wait only for causes.
@@ -42,7 +42,7 @@ class Decision:
     def outcome(self) -> Outcome:
         if self.row.get("violated") is not None:
             return "violated"
-        return "unknown" if self.row.get("unknown") is not None or self.row.get("generates") is None else "right"
+        return "unknown" if self.row.get("unknown") is not None or self.row.get("generates") is None else "holds"
 
     @property
     def violated(self) -> str | None:
@@ -57,7 +57,7 @@ class Decision:
     @property
     def proved(self) -> bool:
         """True if it is proved safe and live, for every number of processes and messages."""
-        return self.outcome == "right" and all(self.row.get(shown) == "proved" for shown in ("safe", "live"))
+        return self.outcome == "holds" and all(self.row.get(shown) == "proved" for shown in ("safe", "live"))
 
     @property
     def contradicts(self) -> bool:
@@ -98,16 +98,16 @@ class Decision:
             return f"not decided: {self.row.get('unknown') or 'ended early'}"
         if self.proved:
             return "proved for every n"
-        return f"right up to {at}" + ", not proved" * (self.row.get("unproved") != NO_PROOF)
+        return f"holds up to {at}" + ", not proved" * (self.row.get("unproved") != NO_PROOF)
 
     @property
     def over(self) -> str:
-        """The channel other than its own over which it is right, and up to where; nothing if there is none."""
+        """The channel other than its own over which it holds, and up to where; nothing if there is none."""
         channel = self.row.get("weakest_channel")
         if channel is None or channel == self.row["channel"]:
             return ""
         at = elsewhere(self.combination, channel, (self.row["processes"], self.row["messages"]))
-        return f"right over the {channel} channel, up to {at}"
+        return f"holds over the {channel} channel, up to {at}"
 
     @property
     def protocol(self) -> type[ProtocolMachine]:
@@ -128,7 +128,7 @@ class Decision:
 
 
 class Family(NamedTuple):
-    """The right combinations that generate the same computations within the bound of the comparison."""
+    """The combinations that hold and generate the same computations within the bound of the comparison."""
 
     generates: str  #: the order that it equals within that bound, or how much of it; with the bound
     decisions: list[Decision]
@@ -152,12 +152,12 @@ class Pair(NamedTuple):
     both: Decision
 
     @property
-    def wrong_alone(self) -> int:
+    def violated_alone(self) -> int:
         return [self.one.outcome, self.other.outcome].count("violated")
 
     @property
-    def right_alone(self) -> int:
-        return [self.one.outcome, self.other.outcome].count("right")
+    def holding_alone(self) -> int:
+        return [self.one.outcome, self.other.outcome].count("holds")
 
 
 @dataclass(frozen=True)
@@ -197,12 +197,12 @@ class KnobMap:
         return self.decisions[self.combinations[0].places]
 
     @cached_property
-    def right(self) -> list[Decision]:
-        return [decision for decision in self.decisions.values() if decision.outcome == "right"]
+    def holding(self) -> list[Decision]:
+        return [decision for decision in self.decisions.values() if decision.outcome == "holds"]
 
     @property
     def outcomes(self) -> Counter[str]:
-        """How many are right, unknown, or violate each property."""
+        """How many hold, are unknown, or violate each property."""
         return Counter(each.violated or each.outcome for each in self.decisions.values())
 
     @property
@@ -212,15 +212,16 @@ class KnobMap:
 
     @property
     def headline(self) -> str:
-        proved = sum(each.proved for each in self.right)
-        counts = f"{len(self.right):,} right" + f", {proved:,} of them proved for every n" * self.has_proofs
+        proved = sum(each.proved for each in self.holding)
+        hold = f"{len(self.holding):,} hold{'s' * (len(self.holding) == 1)}"
+        counts = hold + f", {proved:,} of them proved for every n" * self.has_proofs
         unknown = self.outcomes["unknown"]
         return f"{some(len(self.combinations), 'combination')}: {counts}" + f"; {unknown:,} not decided" * bool(unknown)
 
     @property
     def has_proofs(self) -> bool:
         """True if there is a proof for every n that may cover its combinations."""
-        return any(each.row.get("unproved") != NO_PROOF for each in self.right)
+        return any(each.row.get("unproved") != NO_PROOF for each in self.holding)
 
     def __getitem__(self, name: str) -> Decision:
         """The decision on a combination, such as `m["guard: nothing"]`; raises `BadInput` for one that there is not."""
@@ -230,9 +231,9 @@ class KnobMap:
 
     @cached_property
     def families(self) -> list[Family]:
-        """The right combinations by what they generate; the largest family first."""
+        """The combinations that hold, by what they generate; the largest family first."""
         groups: dict[str, list[Decision]] = {}
-        for decision in self.right:
+        for decision in self.holding:
             groups.setdefault(decision.row["generates"], []).append(decision)
         return [self._family(group) for group in sorted(groups.values(), key=len, reverse=True)]
 
@@ -254,15 +255,15 @@ class KnobMap:
 
     @property
     def behaviors(self) -> Counter[Any]:
-        """The right combinations by their behavior: how many protocols they are to the application."""
-        return Counter(each.row["behavior"] or each.combination.places for each in self.right)
+        """The combinations that hold, by their behavior: how many protocols they are to the application."""
+        return Counter(each.row["behavior"] or each.combination.places for each in self.holding)
 
     @property
     def alike(self) -> str:
         """The same in words; nothing unless there are two."""
-        if len(self.right) < 2:
+        if len(self.holding) < 2:
             return ""
-        if all(each.proved and each.row.get(WAITS) == "proved" for each in self.right):
+        if all(each.proved and each.row.get(WAITS) == "proved" for each in self.holding):
             return f"to the application they are one protocol, for every n: {ALIKE}"
         known, same = self.behaviors, self.behaviors[self.published.row.get("behavior")]
         how_many = "one protocol" if len(known) == 1 else f"{len(known):,} protocols"
@@ -285,15 +286,15 @@ class KnobMap:
 
     @cached_property
     def islands(self) -> list[list[Decision]]:
-        """The right combinations, connected by single steps; the largest island first."""
+        """The combinations that hold, connected by single steps; the largest island first."""
         import networkx as nx
 
-        right = {each.combination.places: each for each in self.right}
+        holding = {each.combination.places: each for each in self.holding}
         graph: nx.Graph[tuple[int, ...]] = nx.Graph()
-        graph.add_nodes_from(right)
-        graph.add_edges_from((places, near) for places in right for near in self.neighbors(places) if near in right)
+        graph.add_nodes_from(holding)
+        graph.add_edges_from((places, near) for places in holding for near in self.neighbors(places) if near in holding)
         found = sorted(nx.connected_components(graph), key=len, reverse=True)
-        return [[right[places] for places in sorted(island)] for island in found]
+        return [[holding[places] for places in sorted(island)] for island in found]
 
     def neighbors(self, places: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """The combinations that differ in one knob."""
@@ -303,10 +304,10 @@ class KnobMap:
                     yield (*places[:k], place, *places[k + 1 :])
 
     def never_matter(self) -> list[Knob]:
-        """The knobs whose turning never changes whether a combination is right, nor what it generates; none while
-        something is not decided, or if nothing is right.
+        """The knobs whose turning never changes whether a combination holds, nor what it generates; none while
+        something is not decided, or if none holds.
         """
-        if not self.right or self.outcomes["unknown"]:
+        if not self.holding or self.outcomes["unknown"]:
             return []
         return [knob for k, knob in enumerate(self.knobs) if not self._matters(k)]
 
@@ -314,8 +315,8 @@ class KnobMap:
     def idle(self) -> str:
         """The same in words, with the bound; nothing if each knob matters."""
         names = ", ".join(knob.name for knob in self.never_matter())
-        bounds = f"what is right up to {self.bound}, and generated up to {self.compared_at}"
-        return names and f"never matter to {bounds}, however the others stand: {names}"
+        bounds = f"what holds up to {self.bound} or is generated up to {self.compared_at}"
+        return names and f"never change {bounds}, whatever the other knobs: {names}"
 
     def _matters(self, k: int) -> bool:
         seen: dict[tuple[int, ...], Any] = {}
@@ -327,13 +328,13 @@ class KnobMap:
         return False
 
     def only_together(self) -> list[Pair]:
-        """Pairs of alternatives that are right together, though one alone is wrong, or both; the latter first."""
-        found = [pair for pair in self._pairs() if pair.both.outcome == "right" and pair.wrong_alone]
-        return sorted(found, key=lambda pair: -pair.wrong_alone)
+        """Pairs of alternatives that hold together, though one alone is violated, or both; the latter first."""
+        found = [pair for pair in self._pairs() if pair.both.outcome == "holds" and pair.violated_alone]
+        return sorted(found, key=lambda pair: -pair.violated_alone)
 
     def not_both(self) -> list[Pair]:
-        """Pairs of alternatives that are wrong together, though each alone is right."""
-        return [pair for pair in self._pairs() if pair.both.outcome == "violated" and pair.right_alone == 2]
+        """Pairs of alternatives that are violated together, though each alone holds."""
+        return [pair for pair in self._pairs() if pair.both.outcome == "violated" and pair.holding_alone == 2]
 
     def _pairs(self) -> Iterator[Pair]:
         start = self.published.combination.places
@@ -383,7 +384,7 @@ class KnobMap:
             "knobs": {knob.name: list(knob.alternatives) for knob in self.knobs},
             "combinations": len(self.combinations),
             "outcomes": dict(self.outcomes),
-            "proved": sum(each.proved for each in self.right),
+            "proved": sum(each.proved for each in self.holding),
             "families": [
                 {"generates": one.generates, "exact": one.exact, "combinations": len(one.decisions),
                  "proved": one.proved, "cheapest": one.cheapest.json()}

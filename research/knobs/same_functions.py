@@ -35,7 +35,7 @@ def _text(protocol: type[ProtocolMachine]) -> str:
     terms = Terms(_PROCESS)
     machine = for_every_n(protocol, terms)
     if any(getattr(protocol, each) is not getattr(ProtocolMachine, each) for each in ("internal", "receive", "agree")):
-        raise TypeError("it has steps of its own, which are not compared")
+        raise TypeError("it has internal steps, which are not compared")
     i, j = terms.any_process("i"), terms.any_process("j")
     initial = machine.initial(i)
     state = _arbitrary("state", initial)

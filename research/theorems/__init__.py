@@ -1,1 +1,1 @@
-"""Theorems of the texts about computations of any size, put to z3."""
+"""Theorems of the papers about computations of any size, put to z3."""

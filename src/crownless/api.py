@@ -114,9 +114,9 @@ def read_log(
         return list(subjects(os.fspath(file), options))
     if hasattr(file, "columns"):
         hint = "write it first, as by log.to_parquet('log.parquet'), and give the name of the file"
-        raise BadInput("a table is neither a file nor lines of JSON", hint=hint)
+        raise BadInput("read_log takes a path or JSON lines, not a DataFrame", hint=hint)
     if format is not None or pattern is not None:
-        raise BadInput("lines are of JSON", hint="give `format` and `pattern` with a file")
+        raise BadInput("in-memory lines must be JSON", hint="give `format` and `pattern` with a file")
     return list(runs_in("\n".join(file).encode(), "jsonl", "", options))
 
 
@@ -311,7 +311,7 @@ def _request(protocol: ProtocolLike, processes: int | None, messages: int | None
     program = scope.pop("program", None)
     if program is not None and any((processes, messages, scope.get("sends"), scope.get("self_sends"))):
         hint = "leave out `processes`, `messages`, `sends` and `self_sends`"
-        raise BadInput("`program`: a program brings its own processes and messages", hint=hint)
+        raise BadInput("`program`: a program has its own processes and messages", hint=hint)
     return Check(
         protocol,
         arguments.optional_number("processes", processes, most=MAX_PROCESSES),

@@ -61,7 +61,7 @@ def conform(
     default: what the class says by its attribute `sends`, or else unicast. `replies`: applications also send up to
     this many messages from inside deliveries (default: 3, or `messages` if fewer). `ticks`: how often time passes at
     each process; `restarts`: how often each may crash and start again. `timeout`: seconds for an answer. `ignore`: a
-    regular expression for parts of packets to ignore, such as time stamps. Inputs are given one at a time, when the
+    regular expression for parts of packets to ignore, such as timestamps. Inputs are given one at a time, when the
     node is idle: races between its own tasks are not tried. Timers of asyncio do not fire: if one is pending, only
     violations are certain, and all else is unknown (`.undecided`). A violated property has a shortest run:
     `conform(MyNode)["causal"].run`.
@@ -115,10 +115,10 @@ def replay(
 ) -> Replay:
     """Takes an implementation through one schedule: a file that `crownless conform --save` wrote, or its content.
 
-    True if its run no longer violates the property that the schedule violates; `.broken` has all violated ones, `.run`
-    the run, `.differs` the first step with a different outcome than before. If the nodes do not follow the schedule to
-    its end, the verdict is unknown, `.undecided` says where they diverge, and the truth value raises `Undecided`.
-    `node`: as for `conform`.
+    True if its run no longer violates the property that the schedule violates; `.violated` has all violated ones,
+    `.run` the run, `.differs` the first step with a different outcome than before. If the nodes do not follow the
+    schedule to its end, the verdict is unknown, `.undecided` says where they diverge, and the truth value raises
+    `Undecided`. `node`: as for `conform`.
     """
     if isinstance(schedule, Mapping):
         given = read_schedule(as_json(dict(schedule)).encode(), "schedule")

@@ -75,7 +75,7 @@ def settings(name: str, given: Any) -> dict[str, int | tuple[int, ...]]:
     for key, value in given.items():
         each = tuple(value) if isinstance(value, list | tuple) else (value,)
         if not each or not all(map(_is_number, each)):
-            hint = "give one, or a tuple of one for each process"
+            hint = "give one, or a tuple with one per process"
             raise _refusal(f'{name}["{key}"]', value, "not a whole number", hint)
         numbers[key] = tuple(map(operator.index, each)) if isinstance(value, list | tuple) else operator.index(value)
     return numbers

@@ -28,7 +28,7 @@ def main() -> None:
     except SystemExit as ended:
         _code = ended.code if isinstance(ended.code, int) else 0
     except MemoryError:
-        os.write(2, b"crownless: out of memory, and nothing is known yet; request less\n")
+        os.write(2, b"crownless: out of memory before any result; use a smaller bound\n")
         _code = 3
     except Exception:  # the installation is broken
         traceback.print_exc()

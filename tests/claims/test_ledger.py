@@ -1,4 +1,4 @@
-"""The ledger: every claim of the five texts is there, and its evidence gives the verdict that is recorded."""
+"""The ledger: every claim of the five papers is there, and its evidence gives the verdict that is recorded."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def finding_of(name: str) -> Finding:
 
 def test_every_claim_is_there() -> None:
     assert list(CLAIMS) == [f"{text}{number}" for text, count in CLAIMED.items() for number in range(1, count + 1)]
-    assert tuple(CLAIMED) == tuple(bibliography.TEXTS)
+    assert tuple(CLAIMED) == tuple(bibliography.PAPERS)
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------
@@ -224,8 +224,8 @@ def test_a_pair_that_indicates_nothing_is_carried_by_a_message_sent_when_all_bef
 
 
 def test_the_page_of_errors_names_the_five_texts_and_does_not_say_that_it_is_complete() -> None:
-    page = (Path(__file__).parents[2] / "docs/errors_in_the_texts.md").read_text("utf-8")
-    said = next(line for line in page.splitlines() if "five texts" in line)
+    page = (Path(__file__).parents[2] / "docs/errors_in_the_papers.md").read_text("utf-8")
+    said = next(line for line in page.splitlines() if "five papers" in line)
     assert set(re.findall(r"\[(\w+)\]", said)) == {entry.source.split("]")[0].lstrip("[") for entry in CLAIMS.values()}
     assert "what we found not to be true" in page
     assert "everything that is not true" not in page
@@ -249,7 +249,7 @@ SLIPS = {
 
 @pytest.mark.parametrize("name", SLIPS)
 def test_slips_of_print_are_listed_with_what_is_meant(name: str) -> None:
-    slips = [erratum.instead for erratum in CLAIMS[name].errata if erratum.kind == "slip of print"]
+    slips = [erratum.instead for erratum in CLAIMS[name].errata if erratum.kind == "typo"]
     assert len(slips) == len(SLIPS[name])
     assert all(part in slip for slip, part in zip(slips, SLIPS[name], strict=True))
 
@@ -291,7 +291,7 @@ def test_a_claim_says_first_its_sentence_then_its_verdict_then_what_is_true_inst
     (erratum,) = entry.errata
     assert lines[0] == f"KU8: {entry.statement}"
     assert [line.strip().partition(":")[0] for line in lines[1:6]] == [
-        "verdict", "true instead", "ambiguity", "for the text", "evidence",
+        "verdict", "true instead", "ambiguity", "for the paper", "evidence",
     ]  # fmt: skip
     assert lines[2] == f"  true instead: {erratum.instead}"
     assert "  source: [Kup] Bob's fateful message to Carol; [Kup] L. Kuper." in "\n".join(lines)
@@ -324,7 +324,7 @@ def test_claims_errors_and_sources_are_listed_without_recomputing_anything(
 
 def test_the_help_names_the_five_texts(capsys: Capture) -> None:
     out = Crownless(capsys)("claims", "--help").out
-    assert all(f"{prefix:4} {text}\n" in out for prefix, text in bibliography.TEXTS.items())
+    assert all(f"{prefix:4} {text}\n" in out for prefix, text in bibliography.PAPERS.items())
 
 
 def test_every_fact_is_printed_and_in_the_json(capsys: Capture) -> None:

@@ -11,8 +11,8 @@ from unittest.mock import patch
 from command_line_runner import Crownless
 from log_files import event, written
 
+from crownless.command_line.commands.check import how_far
 from crownless.command_line.options import parse_size
-from crownless.command_line.verbs.check import how_far
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.search.engines import cpus
@@ -166,7 +166,7 @@ def test_a_limit_of_memory_is_a_size(crownless: Crownless) -> None:
     answer = crownless("check", "rst", "--max-memory", "1M")
     assert (answer.code, answer.out) == (2, "")
     assert re.fullmatch(
-        r"crownless: --max-memory: \d+M are in use before the search begins; give \d+M or more\n", answer.err
+        r"crownless: --max-memory: \d+M are already in use before the search starts; give \d+M or more\n", answer.err
     )
     assert crownless("check", "rst", "-m", "2", "--max-memory", "1T").code == 0
 
@@ -182,7 +182,7 @@ def test_symmetry_reduction_gives_the_same_verdicts_and_smaller_counts(crownless
     assert check["states"] < 7370
     answer = crownless("check", "rst", "--reduce", "symmetry", "--workers", "1")
     assert answer.out.startswith("rst: 3 processes, up to 4 messages")
-    assert "native engine, 1 worker; counts are of what is left after symmetry reduction\n" in answer.out
+    assert "native engine, 1 worker; counts are after symmetry reduction\n" in answer.out
 
 
 def test_of_several_protocols_those_that_do_not_admit_a_reduction_are_left_out_and_named(crownless: Crownless) -> None:
@@ -194,7 +194,7 @@ def test_of_several_protocols_those_that_do_not_admit_a_reduction_are_left_out_a
     assert first_words_of_rows(answer.out) == ["rst", "buffer"]
     answer = crownless("check", "-m", "1", "--engine", "native", "--channel", "lossy-fifo")
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.endswith("\ncrownless: no protocol admits this; name one to see why\n")
+    assert answer.err.endswith("\ncrownless: no bundled protocol supports these options; name one to see why\n")
 
 
 def test_why_the_plain_explorer_searches_is_said(crownless: Crownless) -> None:
@@ -238,7 +238,7 @@ def test_a_run_from_check_can_be_shown(crownless: Crownless, tmp_path: Path) -> 
     drawn = crownless("show", str(file))
     assert drawn.code == 0
     assert drawn.out.count("unordered violates fifo, causal:") == drawn.out.count("unordered violates") == 1
-    assert [one["breaks"] for one in crownless("show", str(file), "--json").json["runs"]] == [["fifo", "causal"]]
+    assert [one["violates"] for one in crownless("show", str(file), "--json").json["runs"]] == [["fifo", "causal"]]
     svg, html = tmp_path / "run.svg", tmp_path / "run.html"
     answer = crownless("show", str(file), "--svg", str(svg), "--html", str(html))
     assert (answer.code, answer.err) == (0, "")
@@ -248,7 +248,7 @@ def test_a_run_from_check_can_be_shown(crownless: Crownless, tmp_path: Path) -> 
     assert "*-m2" in crownless("show", str(file), "--ascii").out
     file.write_text(crownless("check", "rst", "--json").out)
     assert crownless("show", str(file)).err == (
-        f"crownless: {file}: no property is violated there, so there is no run to draw\n"
+        f"crownless: {file}: no property is violated in it, so there is no run to draw\n"
     )
 
 
@@ -283,7 +283,7 @@ def test_classify_names_the_pair_and_chain_of_the_alice_bob_carol_log(crownless:
     answer = crownless("classify", "kuper-alice-bob-carol.jsonl", "--json")
     assert answer.code == 1
     causal = answer.json["orders"]["causal"]
-    assert causal["verdict"] == "broken"
+    assert causal["verdict"] == "violated"
     witness = causal["witness"]
     assert (witness["first"], witness["second"], witness["receiver"]) == ("m1", "m3", "Carol")
     assert [(step["process"], step["event"], step["message"]) for step in witness["chain"]] == [

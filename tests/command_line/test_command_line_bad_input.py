@@ -10,7 +10,7 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.command_line.verbs.listing import LONG_SECTIONS, SECTIONS
+from crownless.command_line.commands.listing import LONG_SECTIONS, SECTIONS
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.system.request import protocols_supporting
@@ -27,7 +27,7 @@ COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast'
 #: Each command, and the line that refuses it.
 REFUSED = f"""
 chek
-    unknown verb 'chek'; did you mean 'check'? known: check, claims, classify, conform, cost, count, explore, knobs, list, new, prove, realize, show, vectors
+    unknown command 'chek'; did you mean 'check'? known: check, claims, classify, conform, cost, count, explore, knobs, list, new, prove, realize, show, vectors
 prove rts
     unknown protocol 'rts'; did you mean 'rst'? known: {PROTOCOL_NAMES}
 list foo
@@ -43,11 +43,11 @@ check rst --engine tlc
 check rst --reduce order
     unknown reduction 'order'; known: symmetry, all
 check rst --engine plain --reduce symmetry
-    --engine plain: the plain explorer has no reductions; leave out --engine or --reduce
+    --engine plain: the plain engine has no reductions; leave out --engine or --reduce
 check rst --engine plain --workers 2
-    --engine plain: the plain explorer has no workers; leave out --engine or --workers
+    --engine plain: the plain engine has no workers; leave out --engine or --workers
 check --engine plain --workers 2
-    --engine plain: the plain explorer has no workers; leave out --engine or --workers
+    --engine plain: the plain engine has no workers; leave out --engine or --workers
 check ses-rollback --engine native --crash P1
     ses-rollback: --engine native: the native engine does not support agreement of survivors; leave that out
 check kearns --reduce symmetry
@@ -61,11 +61,11 @@ check rst -n 0
 check rst -n -1
     -n/--processes -1: nothing to explore; give 1 to 16 processes
 check rst -n 1000000000
-    -n/--processes 1000000000: more than crownless supports; give at most 16 processes; 3 or 4 is a good start
+    -n/--processes 1000000000: too large; give at most 16 processes; 3 or 4 is a good start
 check rst -m 0
     -m/--messages 0: nothing to explore; give 1 to 64 messages
 check rst -m 1000000000
-    -m/--messages 1000000000: more than crownless supports; give at most 64 messages; 3 or 4 is a good start
+    -m/--messages 1000000000: too large; give at most 64 messages; 3 or 4 is a good start
 check rst -n 1
     1 process has no other process to send to; use two processes or more, or --self-sends
 check rst --set k=4
@@ -75,15 +75,15 @@ check extra-messages --set k=0
 check extra-messages --set k=4,0,4
     extra-messages: k=4,0,4: too small, an empty matrix has 0 non-zero entries; give 1 or more
 check extra-messages --set k=4,5
-    extra-messages: k=4,5: 2 values for 3 processes; give one for each, or one for all
+    extra-messages: k=4,5: 2 values for 3 processes; give one per process, or one for all
 check buffer-bounded --set input=0
     buffer-bounded: input=0: too small, a full buffer takes nothing in; give 1 or more
 check buffer-bounded --set output=1,2,3
     buffer-bounded: output=1,2,3: it is one for all processes; give one number, such as output=1
 check kearns --set server=4
-    kearns: server=4: too great for 3 processes; give 1 to 3
+    kearns: server=4: too large for 3 processes; give 1 to 3
 check kearns --order mailbox
-    kearns orders the deliveries at one process only, of which mailbox says nothing; request fifo or causal
+    kearns orders the deliveries at one process only, which mailbox order does not constrain; request fifo or causal
 check ses --crash P9
     unknown process to crash 'P9'; did you mean 'P3'? known: P1, P2, P3
 check ses --crash P1 --crash P2
@@ -97,21 +97,21 @@ check rst --program ses-fig2
 check rst --clock lamport
     unknown clock 'lamport'; did you mean 'lamport-times'? known: lamport-times, vector-times
 check rst --set k
-    --set k: not a KEY=VALUE with whole numbers; such as --set k=4, or k=4,4,5 for each process
+    --set k: not a KEY=VALUE with whole numbers; such as --set k=4, or k=4,4,5 for one value per process
 check extra-messages --set k=3 --set k=4
     --set k=4: k is set twice; give it once
 check rst --order asynchronous
-    --order asynchronous: its violations fail delivers-once, which is always checked; name another order
+    --order asynchronous: a violation of it also violates delivers-once, which is always checked; name another order
 check murty-garg --self-sends
     murty-garg excludes messages to oneself; {SELF_SENDS}
 check rst --program mf-program-1 -n 4
-    a program brings its own processes and messages; leave out -n, -m, --sends and --self-sends
+    a program has its own processes and messages; leave out -n, -m, --sends and --self-sends
 count -n 0 -m 3
     -n 0: cannot be enumerated; give 1 to 8
 count -n 3 -m 1000000000
     -m 1000000000: cannot be enumerated; give 1 to 8
 show nope
-    no file and no bundled computation is called 'nope'; bundled: {COMPUTATIONS}; counterexamples: crownless list counterexamples
+    there is no file or bundled computation 'nope'; bundled: {COMPUTATIONS}; counterexamples: crownless list counterexamples
 classify gone.txt
     gone.txt: cannot read it: No such file or directory; name a text file or a log
 classify gone.parquet
@@ -195,11 +195,11 @@ cr.check("rst", reductions=3)
 cr.check("rst", parameters=3)
     `parameters` 3: not a dictionary; such as parameters={"k": 3}
 cr.check("rst", parameters={"k": "x"})
-    `parameters["k"]` 'x': not a whole number; give one, or a tuple of one for each process
+    `parameters["k"]` 'x': not a whole number; give one, or a tuple with one per process
 cr.check("rst", program=3)
     `program` 3: not a program; give its name, its file, its text, or what cr.program made of a text
 cr.check("rst", 2, program="mf-fig1")
-    `program`: a program brings its own processes and messages; leave out `processes`, `messages`, `sends` and `self_sends`
+    `program`: a program has its own processes and messages; leave out `processes`, `messages`, `sends` and `self_sends`
 cr.check("rst", workers=0)
     `workers` 0: too small; give 1 to 64
 cr.check("rst", max_seconds=float("nan"))
@@ -227,14 +227,14 @@ cr.draw(3)
 cr.read_log("a.txt", format="xml")
     unknown format 'xml'; known: csv, parquet, arrow, otlp, itf, jsonl, shiviz
 cr.read_log(["{}"], pattern="x")
-    lines are of JSON; give `format` and `pattern` with a file
+    in-memory lines must be JSON; give `format` and `pattern` with a file
 cr.Recorder([3])
-    a process is called 3, which is not a string; give str(…)
+    the process name 3 is not a string; give str(…)
 cr.Recorder().send("A", "m", to=2)
-    a process is called 2, which is not a string; give str(…)
+    the process name 2 is not a string; give str(…)
 cr.Recorder().deliver("A", 1)
-    a message is called 1, which is not a string; give str(…)
-""".strip()  # noqa: E501  # each is one line, however long
+    the message name 1 is not a string; give str(…)
+""".strip()  # each is one line, however long
 
 
 @pytest.mark.parametrize(("call", "line"), re.findall(r"^(cr\..*)\n    (.*)$", REFUSED_IN_PYTHON, re.MULTILINE))

@@ -48,7 +48,7 @@ def few(*protocols: str) -> list[SuiteRow]:
 
 def suite_of(*protocols: str) -> Any:
     chosen = few(*protocols)
-    return patch("crownless.command_line.verbs.check.suite_rows", lambda: chosen)
+    return patch("crownless.command_line.commands.check.suite_rows", lambda: chosen)
 
 
 def test_check_exits_0_where_every_row_is_as_expected_also_those_that_break(crownless: Crownless) -> None:
@@ -103,7 +103,7 @@ def test_first_ends_with_the_level_of_a_shortest_violation_in_every_engine(proto
 
 
 class DeafP3(Unordered):
-    """P3 delivers nothing, which two actions show; three show that FIFO order is broken."""
+    """P3 delivers nothing, which two actions show; three show that FIFO order is violated."""
 
     symmetric = False
 
@@ -205,7 +205,7 @@ def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further() -
     assert [len(line.run or ()) for line in result.violations.values()] == [3, 3]
 
 
-# -- what fits -----------------------------------------------------------------------------------------------------
+# -- what fits ---------------------------------------------------------------------------------------------------------
 
 
 NODES = Path(__file__).parents[2] / "examples" / "nodes" / "python" / "causal.py"
@@ -283,7 +283,7 @@ def test_ascii_prints_nothing_else(crownless: Crownless, command: str) -> None:
     assert out.isascii()
 
 
-# -- what verbs have in common -------------------------------------------------------------------------------------
+# -- what commands have in common --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_json_is_one_object_also_where_nothing_is_known_yet(command: str, key: s
     arguments = [sys.executable, "-m", "crownless", *command.split(), "--json", "--max-seconds", "0"]
     ended = subprocess.run(arguments, capture_output=True, text=True, check=False)
     facts = json.loads(ended.stdout)
-    if "nothing is known yet" in ended.stderr:
+    if "no results yet" in ended.stderr:
         assert facts == {"crownless": version("crownless"), "stopped": "time limit of 0 s reached"}
     if ended.returncode == 0:  # it came to its end before the clock was looked at
         assert not any("unknown" in fact.values() for fact in facts[key])
@@ -331,22 +331,22 @@ def test_json_is_one_object_also_where_nothing_is_known_yet(command: str, key: s
     assert "time limit of 0 s reached" in ended.stderr
 
 
-@pytest.mark.parametrize("verb", command_line.VERBS)
-def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownless: Crownless, verb: str) -> None:
-    code, out, _ = crownless(verb, "--help")
+@pytest.mark.parametrize("name", command_line.COMMANDS)
+def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownless: Crownless, name: str) -> None:
+    code, out, _ = crownless(name, "--help")
     assert "--json" in out
     assert "--help-all" in out
-    command = command_line.crownless.get_command(Context(command_line.crownless), verb)
+    command = command_line.crownless.get_command(Context(command_line.crownless), name)
     assert command is not None
     everyday = out
-    code, out, _ = crownless(verb, "--help-all")
+    code, out, _ = crownless(name, "--help-all")
     options = {option for parameter in command.params for option in parameter.opts if option.startswith("-")}
     assert {option for option in options if option not in out} == set()
     left_out = {option for option in options if option not in everyday}
     assert bool(left_out) == (len(everyday) < len(out))
     assert code == 0
     assert out.index("Example") < out.index("Options:")
-    expected = {"--json", "--ascii"} | ({"--quiet", "--max-seconds"} if verb not in ("list", "new", "show") else set())
+    expected = {"--json", "--ascii"} | ({"--quiet", "--max-seconds"} if name not in ("list", "new", "show") else set())
     assert {option for option in expected if option not in out} == set()
 
 
@@ -365,8 +365,8 @@ def test_list_shows_all_or_the_sections_that_are_named(crownless: Crownless) -> 
 
 def test_a_shell_completes_protocols_and_else_files() -> None:
     complete = ShellComplete(command_line.crownless, {}, "crownless", "_CROWNLESS_COMPLETE")
-    for verb in ("check", "realize", "prove", "cost"):
-        found = complete.get_completions([verb], "rst-")
+    for name in ("check", "realize", "prove", "cost"):
+        found = complete.get_completions([name], "rst-")
         assert [item.value for item in found] == ["rst-before", "rst-sent-alone", "rst-column"]
     (file,) = complete.get_completions(["check"], "hub.p")
     assert file.type == "file"

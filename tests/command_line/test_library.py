@@ -226,7 +226,7 @@ def test_a_program_may_break_causal_order_without_a_protocol_and_not_with_one(
     assert computations(Rst, program) == {ordered}
 
 
-# -- what the texts say of figures ------------------------------------------------------------------------------------
+# -- what the papers say of figures ------------------------------------------------------------------------------------
 
 #: Of sends, or of receives such as W1@S3: `<` happened before, `|` concurrent; `>` says to whom a message goes.
 SAID = {

@@ -1,4 +1,4 @@
-"""`import crownless as cr`: what the names of the package do, how answers look, and what verbs import."""
+"""`import crownless as cr`: what the names of the package do, how answers look, and what commands import."""
 
 from __future__ import annotations
 
@@ -71,10 +71,9 @@ def test_every_argument_of_check_is_one_of_the_documentation() -> None:
 def test_a_text_is_classified_with_a_witness_for_each_order_broken() -> None:
     found = cr.classify(SWAPPED)
     assert found["fifo"].kept is False
-    assert (
-        str(found["fifo"]) == "fifo: broken, P2 receives y before x, which was sent earlier\n  P1 sends x → P1 sends y"
-    )
-    assert repr(found["fifo"]) == "<fifo: broken, P2 receives y before x, which was sent earlier>"
+    why = "fifo: violated, P2 receives y before x, which was sent earlier"
+    assert str(found["fifo"]) == f"{why}\n  P1 sends x → P1 sends y"
+    assert repr(found["fifo"]) == f"<{why}>"
     assert (found.strongest, found.kept) == (["asynchronous"], ["asynchronous", "total"])
     assert list(cr.classify(SWAPPED, ["causal"])) == ["causal"]
     with pytest.raises(cr.BadInput, match="did you mean 'causal'"):
@@ -105,7 +104,8 @@ def test_an_unknown_verdict_is_neither_true_nor_false() -> None:
     verdict = cr.classify(run)["causal"]
     assert (verdict.kept, verdict.outcome) == (False, "unknown")
     with pytest.raises(
-        cr.Undecided, match="causal: unknown, not broken by what is logged; P2 delivers x, whose send is not in the log"
+        cr.Undecided,
+        match="causal: unknown, not violated by what is logged; P2 delivers x, whose send is not in the log",
     ):
         bool(verdict)
 
@@ -168,7 +168,7 @@ def test_a_machine_brings_its_number_of_processes_and_its_parameters() -> None:
     assert cr.check(machine, messages=1).workload.processes == ("P1", "P2")
     with pytest.raises(cr.BadInput, match="a machine for 2 processes, not for 3"):
         cr.check(machine, 3, 1)
-    with pytest.raises(cr.BadInput, match="a machine has its parameters already"):
+    with pytest.raises(cr.BadInput, match="a machine already has its parameters"):
         cr.check(machine, parameters={"k": 1})
 
 
@@ -215,7 +215,7 @@ def test_states_are_given_nearest_first_with_what_is_in_flight() -> None:
 def test_tables_are_data_frames() -> None:
     assert list(cr.count(2, 2).to_pandas().columns) == ["order", "computations"]
     assert cr.check(Hub, 2, 2).to_pandas().set_index("property").verdict["fifo"] == "violated"
-    assert cr.classify(SWAPPED).to_pandas().set_index("order").verdict["fifo"] == "broken"
+    assert cr.classify(SWAPPED).to_pandas().set_index("order").verdict["fifo"] == "violated"
     assert list(cr.parse(SWAPPED).to_pandas().message) == ["x", "y", "y", "x"]
     assert len(cr.realize(Hub, 2, 2).to_pandas()) == 7
 
@@ -225,7 +225,7 @@ def test_one_order_may_be_given_as_it_is() -> None:
     assert list(cr.check("unordered", 2, 2, orders="fifo").violations) == ["fifo"]
 
 
-# -- what verbs import -------------------------------------------------------------------------------------------------
+# -- what commands import ----------------------------------------------------------------------------------------------
 
 
 LARGE = (
@@ -240,7 +240,7 @@ LARGE = (
     "z3",
 )
 
-#: Runs a verb, then prints which of the modules that are given are loaded.
+#: Runs a command, then prints which of the modules that are given are loaded.
 RUN = """
 import sys
 from crownless.command_line import main

@@ -235,7 +235,7 @@ class NumbersPromisesMore(Numbers):
 @pytest.mark.thorough
 def test_nodes_are_held_to_the_order_that_is_named_alone() -> None:
     stateful(NumbersPromisesMore, order="fifo", delivers_all=False, walks=100).TestCase("runTest").runTest()
-    with pytest.raises(AssertionError, match="causal: broken"):
+    with pytest.raises(AssertionError, match="causal: violated"):
         stateful(NumbersPromisesMore, delivers_all=False, walks=100).TestCase("runTest").runTest()
 
 
@@ -247,8 +247,12 @@ class Deaf:
 @pytest.mark.parametrize(
     ("subject", "options", "said"),
     [
-        (Numbers(0, 2, print, print), {}, "a Numbers cannot be driven: it is no class; give the class, not an object"),
-        ("rst", {}, "'rst' cannot be driven: it is no class; give the class, not an object"),
+        (
+            Numbers(0, 2, print, print),
+            {},
+            "a Numbers cannot be driven: it is not a class; give the class, not an object",
+        ),
+        ("rst", {}, "'rst' cannot be driven: it is not a class; give the class, not an object"),
         (Deaf, {}, "Deaf cannot be driven; give it on_send and on_packet, or derive it from crownless.Protocol"),
         (
             Numbers,

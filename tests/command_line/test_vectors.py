@@ -85,7 +85,7 @@ def test_they_are_written_a_line_each(crownless: Crownless, tmp_path: Path) -> N
     [
         (["--order", "casual"], "did you mean 'causal'?"),
         (["--sends", "broadcst"], "did you mean 'broadcast'?"),
-        (["--order", "fifo", "--sends", "broadcast"], "there are no vectors of fifo order with broadcast sends"),
+        (["--order", "fifo", "--sends", "broadcast"], "there are no vectors for fifo order with broadcast sends"),
         (["-n", "0"], "-n 0: not 1 to"),
         (["--out", "/nonexistent/file"], "--out /nonexistent/file: no such folder"),
     ],

@@ -11,7 +11,7 @@ from command_line_runner import Crownless
 from relays import Numbers, Relay, program
 
 import crownless as cr
-from crownless.command_line.verbs.conform_report import conclusion
+from crownless.command_line.commands.conform_report import conclusion
 from crownless.oracle.conformance.conformance_request import WITH_REPLIES, Request
 from crownless.oracle.conformance.conformance_result import DISTINGUISHED_AT
 from crownless.oracle.conformance.conforming import conform
@@ -54,7 +54,7 @@ def test_a_relay_breaks_all_orders_by_shortest_runs() -> None:
     assert {name: len(found[name].run or ()) for name in JUDGED} == {**dict.fromkeys(JUDGED, 3), "synchronous": 2}
     assert cr.conform(Relay, 2, 2, orders=["fifo"]).verdict == "violated"
     assert cr.conform(Relay, 2, 2, orders=["fifo"], channel="fifo").verdict == "holds"
-    assert cr.conform(Relay, 2, 2, channel="duplicating").broken == ["delivers-once"]
+    assert cr.conform(Relay, 2, 2, channel="duplicating").violated == ["delivers-once"]
 
 
 def test_only_replies_from_inside_a_delivery_show_a_clock_that_is_set_after_it(crownless: Crownless) -> None:
@@ -200,7 +200,7 @@ class Rendezvous(Relay):
 
 def test_an_order_that_is_broken_by_runs_that_cannot_be_completed_is_said_to_be(crownless: Crownless) -> None:
     answer = crownless("conform", f"{__file__}:Rendezvous", "-n", "2", "-m", "2", "--quiet")
-    assert "synchronous  broken" in answer.out
+    assert "synchronous  violated" in answer.out
     assert "generates 4 complete computations (2 messages, all delivered), exactly those of synchronous" in answer.out
     assert "runs that cannot be completed, which are not counted, violate synchronous" in answer.out
 
@@ -290,7 +290,7 @@ def test_a_limit_in_the_search_with_replies_leaves_the_verdict_on_free_sends() -
     request = Request(2, 2, channel="fifo", orders=("fifo",))
     found = conform(InProcess(Relay, 2), request, EndsThere(), on_input=on_input)
     assert found.verdict == "unknown"
-    said = "Relay: unknown: time limit of 0 s reached; free sends keep fifo order, with replies it is not decided"
+    said = "Relay: unknown: time limit of 0 s reached; free sends keep fifo order; with replies it is undecided"
     assert conclusion(found) == said
 
 
@@ -321,18 +321,18 @@ def test_the_summary_has_what_is_known(crownless: Crownless) -> None:
     assert answer.code == 0
     out = " ".join(answer.out.split())
     assert "generates 7 complete computations (2 messages, all delivered), exactly those of asynchronous order" in out
-    assert "over a channel that keeps the order of packets, such as TCP: --channel fifo" in out
+    assert "if the real channel keeps the order of packets, like TCP: --channel fifo" in out
     assert "answers repeated by new nodes: each at least" in out
-    assert "% or more at every send, or at every packet, is noticed, but for one chance in a million" in out
+    assert "% or more per input (error < 1e-6)" in out
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "no implementation is named; give a class, such as node.py:MyNode"),
-        (["./their-node"], "'./their-node' is no class of a file; give its class"),
-        ([f"{CAUSAL}:Matrix", "--", "true"], "one implementation at a time"),
-        (["--"], "there is no command after --"),
+        ([], "no implementation is given; give either a class, such as node.py:MyNode"),
+        (["./their-node"], "expected FILE.py:CLASS, got './their-node'; for a program: -- ./their-node"),
+        ([f"{CAUSAL}:Matrix", "--", "true"], "a command are given"),
+        (["--"], "no command after --"),
         (["--", "/nonexistent"], "/nonexistent cannot be started: No such file or directory"),
         ([f"{CAUSAL}:Matrx"], "did you mean 'Matrix'?"),
         ([f"{CAUSAL}:Matrix", "--order", "casual"], "did you mean 'causal'?"),
@@ -374,7 +374,7 @@ def test_a_schedule_is_saved_drawn_and_replayed(crownless: Crownless, tmp_path: 
     drawn = crownless("show", file)
     assert (drawn.code, drawn.out.split(":\n", 1)[1] in again.out) == (0, True)
     saved = crownless("conform", f"{CAUSAL}:OnePass", "--replay", file, "--json").json
-    assert (saved["broken"], saved["differs"]) == (["delivers-all"], None)
+    assert (saved["violated"], saved["differs"]) == (["delivers-all"], None)
 
 
 class LosesTheRest(Relay):
@@ -410,7 +410,7 @@ def test_a_replayed_schedule_breaks_what_it_broke(name: str, breaks: str) -> Non
     again = cr.replay(f"{CAUSAL}:{name}", schedule.json())
     assert not again
     assert again.run == found[breaks].run
-    assert (again.differs, breaks in again.broken) == (None, True)
+    assert (again.differs, breaks in again.violated) == (None, True)
     assert cr.replay(f"{CAUSAL}:Matrix", schedule.json())
 
 
@@ -512,7 +512,10 @@ def test_what_conform_prints_as_json_is_drawn(crownless: Crownless, tmp_path: Pa
         ({"processes": 99}, "it has 99 processes"),
         ({"channel": "tube"}, "unknown channel 'tube'"),
         ({"sends": "none"}, "invalid enum value 'none'"),
-        ({"steps": [{"process": "P9", "action": "send", "transmits": [], "happens": []}]}, "names a process P9"),
+        (
+            {"steps": [{"process": "P9", "action": "send", "transmits": [], "happens": []}]},
+            "names an unknown process P9",
+        ),
     ],
 )
 def test_a_schedule_that_cannot_be_is_refused(
@@ -536,4 +539,4 @@ def test_a_program_is_taken_through_a_schedule(tmp_path: Path) -> None:
     schedule = cr.conform(Relay, 2, 2, orders=["fifo"], replies=0).schedule("fifo")
     assert schedule is not None
     again = cr.replay(program(tmp_path), schedule.json())
-    assert (bool(again), again.differs, "fifo" in again.broken) == (False, None, True)
+    assert (bool(again), again.differs, "fifo" in again.violated) == (False, None, True)

@@ -1,4 +1,4 @@
-"""Classes of nodes in process: shapes that are understood, restarts, packets with time stamps, and each way to fail."""
+"""Classes of nodes in process: shapes that are understood, restarts, packets with timestamps, and each way to fail."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def test_parts_of_packets_may_be_ignored(crownless: Crownless, tmp_path: Any) ->
     options = ["conform", "-n", "2", "-m", "2", "--replies", "0", "--ignore", r"^\d\S+ ", "--", *command]
     assert crownless(*options).code == 0
     refused = crownless("conform", "node.py:Node", "--ignore", "(")
-    assert (refused.code, "no regular expression" in refused.err) == (2, True)
+    assert (refused.code, "not a regular expression" in refused.err) == (2, True)
 
 
 # -- the ways to fail --------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ HOSTILE = [
     ),
     ("def on_init(body): pass", "not-understood", "before init_ok"),
     ("def on_init(body): reply('c0', body), say('n1')", "speaks-unasked", "more than 'init_ok'"),
-    ("def on_echo(body): reply('c2', body), say('n1')", "speaks-unasked", "no part of an answer"),
+    ("def on_echo(body): reply('c2', body), say('n1')", "speaks-unasked", "not part of an answer"),
     ("def on_packet(body): say('c1', type='deliver', message=7)", "invents", "'7'"),
 ]
 

@@ -79,7 +79,7 @@ def test_a_program_that_does_not_take_replies_is_judged_by_free_sends(crownless:
     command = program(tmp_path, NO_REPLIES)
     answer = crownless("conform", "-n", "2", "-m", "2", "--quiet", "--", *command)
     assert answer.code == 0
-    assert "replies from inside deliveries: not offered, the node does not say `ok replies`" in answer.out
+    assert "replies from inside deliveries: not offered, since the node does not answer `ok replies`" in answer.out
     found = conform(command, messages=1)
     assert (found.takes_replies, found.json()["replies"], "replies" in found.scope) == (False, 0, False)
 
@@ -171,7 +171,7 @@ def ok():
 def test_a_line_too_many_is_named_after_its_input_whenever_it_comes(tmp_path: Path) -> None:
     found = conform(program(tmp_path, LATE), messages=3)
     assert (
-        found["speaks-unasked"].note == "after its answer to 'send 1 1-2.2' it says 'ok' that is no part of an answer"
+        found["speaks-unasked"].note == "after its answer to 'send 1 1-2.2' it says 'ok' that is not part of an answer"
     )
     assert [found[name].verdict for name in ("delivers-all", *JUDGED)] == ["unknown"] * (1 + len(JUDGED))
     assert found.realization is None
@@ -191,7 +191,7 @@ def test_a_farewell_is_no_answer_and_who_goes_on_is_judged_by_best_effort(tmp_pa
         program(tmp_path, "threading.Thread(target=time.sleep, args=(999,)).start()"), messages=1, timeout=1.0
     )
     assert found.verdict == "holds"
-    assert "goes on after the end of its input" in str(found.best_effort)
+    assert "keeps running after the end of its input" in str(found.best_effort)
 
 
 #: At the third packet of a process, and nowhere else, a coin says in which order messages are delivered.
@@ -259,13 +259,13 @@ FAILING = {
     "closes its output": (
         "def on_packet(source, body): os.close(1); time.sleep(999)",
         "hangs",
-        "closed its output and goes on running",
+        "closed its output and keeps running",
         2,
     ),
     "closes its output after its last answer": (
         "def ok(): say('ok'), word == 'packet' and os.close(1)",
         "hangs",
-        "given 'packet . .-..[012]' it has closed its output and goes on running",
+        "given 'packet . .-..[012]' it has closed its output and keeps running",
         2,
     ),
     "ends after its last answer": (
@@ -308,7 +308,7 @@ FAILING = {
     "no text": (
         "def on_send(to, message): write(bytes([0, 255, 254, 7, 10]))",
         "not-understood",
-        r"says b'\\x00\\xff\\xfe\\x07', which is no UTF-8",
+        r"says b'\\x00\\xff\\xfe\\x07', which is not UTF-8",
         1,
     ),
     "to no process": (
@@ -328,7 +328,7 @@ FAILING = {
     ),
     "answers init with more": ("def on_init(): say('packet 0 hello')", "speaks-unasked", "`init` with more than", 1),
     "speaks before init": ("say('node ready')", "speaks-unasked|not-understood", "says 'node ready'", 1),
-    "answers twice": ("def ok(): write('ok\\nok\\n')", "speaks-unasked", "that is no part of an answer", 1),
+    "answers twice": ("def ok(): write('ok\\nok\\n')", "speaks-unasked", "that is not part of an answer", 1),
     "sends what it has not queued": (
         "def on_packet(source, body): say('sent', '2-1.2' if me else '1-2.1'); deliver(body)",
         "delivers-once",
@@ -359,7 +359,7 @@ def test_a_program_ends_in_the_failure_that_it_is(name: str, tmp_path: Path) -> 
     [
         ("def on_send(said): print('[1]', flush=True)", "not-understood", "an object's type is packet, deliver,"),
         ("def on_send(said): say(type='packet', to=True, body=1)", "not-understood", "a packet is"),
-        ("def on_send(said): say(type='packet', to=1, body=float('nan'))", "not-understood", "NaN is no number"),
+        ("def on_send(said): say(type='packet', to=1, body=float('nan'))", "not-understood", "NaN is not a number"),
         ("def on_send(said): print('[' * 99999, flush=True)", "not-understood", "no JSON: "),
         ("def on_send(said): say(type='packet', to=10**300, body=1)", "invents", "transmits to process 10+…0+, and"),
     ],

@@ -11,7 +11,7 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.command_line.verbs.new import LANGUAGES
+from crownless.command_line.commands.new import LANGUAGES
 
 MATRIX = Path(__file__).parents[2] / "examples" / "nodes" / "matrix"
 LOOP = "---- The lines that crownless reads and writes."

@@ -69,14 +69,14 @@ STEP_3 = "the schedule has 'P2: deliver m2 from P1', packet 2 on this link"
 
 
 @pytest.mark.parametrize(
-    ("node", "packets", "broken"), [(Mute, "0 packets", ("delivers-all",)), (Once, "1 packet", ())]
+    ("node", "packets", "violated"), [(Mute, "0 packets", ("delivers-all",)), (Once, "1 packet", ())]
 )
 def test_a_schedule_that_the_node_does_not_follow_has_diverged_there(
-    node: type, packets: str, broken: tuple[str, ...], crownless: Crownless, tmp_path: Path
+    node: type, packets: str, violated: tuple[str, ...], crownless: Crownless, tmp_path: Path
 ) -> None:
     undecided = f"diverged at step 3: {STEP_3}, and P1 has transmitted {packets} to P2"
     again = cr.replay(node, OVERTAKES)
-    assert (again.verdict, again.undecided, again.broken) == ("unknown", undecided, broken)
+    assert (again.verdict, again.undecided, again.violated) == ("unknown", undecided, violated)
     with pytest.raises(Undecided, match="diverged at step 3"):
         bool(again)
     file = tmp_path / "schedule.json"
@@ -85,7 +85,7 @@ def test_a_schedule_that_the_node_does_not_follow_has_diverged_there(
     assert answer.code == 3
     assert f"unknown whether it still violates fifo: {undecided}" in answer.out.replace("\n  ", " ")
     said = crownless("conform", f"{__file__}:{node.__name__}", "--replay", str(file), "--json").json
-    assert (said["verdict"], said["still_broken"], said["undecided"]) == ("unknown", None, undecided)
+    assert (said["verdict"], said["still_violated"], said["undecided"]) == ("unknown", None, undecided)
 
 
 def test_a_node_that_follows_to_the_end_decides(crownless: Crownless, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_message_that_was_queued_may_be_sent_now(tmp_path: Path) -> None:
 
 def test_a_node_that_fails_on_the_way_decides_nothing() -> None:
     again = cr.replay(Crashes, OVERTAKES)
-    assert (again.verdict, again.broken) == ("unknown", ("node-fails",))
+    assert (again.verdict, again.violated) == ("unknown", ("node-fails",))
     assert again.undecided is not None
     assert again.undecided.startswith("P2 has failed: node-fails: ")
 

@@ -39,7 +39,7 @@ def test_the_picture_of_the_orders_is_drawn_so(capsys: Capture, tmp_path: Path) 
     refused = Crownless(capsys)("list", "channels", "--svg", str(file))
     assert (refused.code, refused.err) == (
         2,
-        "crownless: --svg: only the orders can be drawn; crownless list orders --svg FILE\n",
+        "crownless: --svg draws only the section 'orders'; crownless list orders --svg FILE\n",
     )
 
 

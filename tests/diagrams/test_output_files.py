@@ -21,7 +21,7 @@ def crownless(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 OVERWRITES = "{} would overwrite its input {}; name another file"
-SAME = "{} and {} are the same file; give each a file of its own"
+SAME = "{} and {} are the same file; give each its own file"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ SAME = "{} and {} are the same file; give each a file of its own"
         ("show over.txt --svg k --html ./k", SAME.format("--svg k", "--html ./k")),
         ("check rst --junit k --sarif k", SAME.format("--junit k", "--sarif k")),
         ("check rst --checkpoint k --svg k", SAME.format("--checkpoint k", "--svg k")),
-        ("show over.txt --svg -", "--svg -: this goes to a file, not to standard output; name a file"),
+        ("show over.txt --svg -", "--svg cannot write to standard output; name a file"),
         ("vectors --out logs", "--out logs: Is a directory; name a file that can be written"),
         ("claims --html gone/k", "--html gone/k: no such folder; name a file that can be written"),
     ],
@@ -58,8 +58,8 @@ def test_an_output_that_cannot_be_written_or_is_an_input_is_refused_before_any_w
 
 @pytest.mark.parametrize("option", ["--svg", "--out"])
 def test_an_output_has_a_name(crownless: Crownless, option: str) -> None:
-    verb = {"--svg": ["show", "over.txt"], "--out": ["classify", "over.txt"]}[option]
-    assert crownless(*verb, option, "").err == f"crownless: {option}: the name is empty; give a name\n"
+    command = {"--svg": ["show", "over.txt"], "--out": ["classify", "over.txt"]}[option]
+    assert crownless(*command, option, "").err == f"crownless: {option}: the name is empty; give a name\n"
 
 
 def test_a_device_can_be_written_twice(crownless: Crownless) -> None:

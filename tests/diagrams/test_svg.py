@@ -448,10 +448,10 @@ def test_what_has_nothing_to_draw_is_text_in_notebooks() -> None:
     ("arguments", "said"),
     [
         ("show mf-fig8 --svg /none/x.svg", "crownless: --svg /none/x.svg: no such folder; name a file"),
-        ("show mf-fig8 --highlight causal", "crownless: --highlight: drawings in text have no colours; add --svg"),
+        ("show mf-fig8 --highlight causal", "crownless: --highlight does not apply to text drawings; add --svg"),
         (
             "show mf-fig8 --variables",
-            "crownless: --variables: a computation has none; give what 'check --json' printed",
+            "crownless: --variables does not apply to computations, which have none; give the output of 'check --json'",
         ),
         ("show mf-fig8 --svg x.svg --highlight casual", "crownless: unknown order 'casual'; did you mean 'causal'?"),
     ],
@@ -504,8 +504,8 @@ def test_a_saved_run_starts_nobodys_code(crownless: Crownless, tmp_path: Path, s
     planted = tmp_path / "planted.py"
     planted.write_text(f"open({str(tmp_path / 'started')!r}, 'w')\nclass X: pass\n", "utf-8")
     saved.write_text(saved.read_text("utf-8").replace('"rst-column"', f'"{planted}:X"'), "utf-8")
-    for verb, *options in (("show", "--variables"), ("explore", "--html", str(tmp_path / "page.html"))):
-        answer = crownless(verb, str(saved), *options)
+    for command, *options in (("show", "--variables"), ("explore", "--html", str(tmp_path / "page.html"))):
+        answer = crownless(command, str(saved), *options)
         assert (answer.code, answer.out) == (2, "")
         assert "whose code is not loaded; name it: " in answer.err
     assert crownless("show", str(saved), "--svg", str(tmp_path / "picture.svg")).code == 0

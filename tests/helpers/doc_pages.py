@@ -42,7 +42,7 @@ PAGES = (
     "notebooks",
     "command_line",
     "notation",
-    "errors_in_the_texts",
+    "errors_in_the_papers",
     "knobs",
 )
 #: Pages whose blocks start Spark.

@@ -28,7 +28,7 @@ BETWEEN = ROOT / "docs" / "pictures" / "orders.svg"
 HEAD = """# Gallery
 
 Every computation and counterexample that is bundled, as `crownless show NAME --svg FILE` draws it. Where FIFO or causal
-order is broken, the violation stands out; elsewhere that of synchronous order, if there is one.
+order is violated, the violation stands out; elsewhere that of synchronous order, if there is one.
 
 """
 

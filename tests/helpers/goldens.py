@@ -3,7 +3,7 @@
     python tests/helpers/goldens.py
 
 writes into the documents, and into the pages of `docs/`, what the commands print now; into
-`docs/protocols.md` its table from the registry, into `docs/errors_in_the_texts.md` its table from the ledger,
+`docs/protocols.md` its table from the registry, into `docs/errors_in_the_papers.md` its table from the ledger,
 into `docs/gallery.md` its pictures,
 and into the notebooks of `examples/` what their cells give.
 Read the difference before you commit it.
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from crownless.command_line import main
-from crownless.command_line.verbs.listing import parameter_said, protocol_facts
+from crownless.command_line.commands.listing import parameter_said, protocol_facts
 from crownless.model_check.search.engines import COMPILES
 from crownless.research.claims import bundled
 from crownless.research.claims.ledger import CLAIMS, errata
@@ -69,7 +69,7 @@ def timeless(text: str) -> str:
 
 
 #: The table of claims that are false as printed: its name, and the document.
-ERRORS = ("errors", "docs/errors_in_the_texts.md")
+ERRORS = ("errors", "docs/errors_in_the_papers.md")
 #: The table of protocols: its name, and the document.
 PROTOCOLS = ("protocols", "docs/protocols.md")
 #: A table between marks: its name, and the table.
@@ -77,7 +77,7 @@ _TABLE = r"^<!-- {name}: .*? -->\n(?P<table>.*?)^<!-- end -->$"
 #: Heading of the column, and the fact in it.
 _COLUMNS = {
     "protocol": "name",
-    "text": "source",
+    "paper": "source",
     "promises": "promises",
     "needs channel": "needs_channel",
     "for": "sends",
@@ -101,7 +101,7 @@ def protocol_table() -> str:
 
 
 def errors_table() -> str:
-    """The errors, ambiguities and slips of print, from the ledger, with what is true instead."""
+    """The errors, ambiguities and typos, from the ledger, with what is true instead."""
     drawn = {facts["name"] for facts in bundled.facts()}
     rows = [
         "| claim | it says | | kind | wrong as printed | true instead | to see it |",
@@ -110,7 +110,7 @@ def errors_table() -> str:
     for known in errata():
         name = f"counterexample-{known['claim'].lower()}"
         see = f"show {name}" if name in drawn else f"claims {known['claim']}"
-        defense = f"; *for the text:* {known['defense']}" if known["defense"] else ""
+        defense = f"; *for the paper:* {known['defense']}" if known["defense"] else ""
         said = (f"{known['claim']}, {known['source']}", CLAIMS[known["claim"]].statement, known["verdict"])
         cells = (*said, known["kind"], known["wrong"] + defense, known["instead"], f"`crownless {see}`")
         rows.append(f"| {' | '.join(cells)} |")

@@ -24,7 +24,7 @@ from crownless.runtime.errors import BadInput
 
 REDUCED = ("symmetry",)
 #: In what explorations must agree.
-COUNTS = ("states", "transitions", "depth", "terminal_states", "nodes", "graded", "broken", "reached", "blocked")
+COUNTS = ("states", "transitions", "depth", "terminal_states", "nodes", "graded", "violated", "reached", "blocked")
 
 
 class Question(NamedTuple):
@@ -97,7 +97,7 @@ def same_verdicts(full: Exploration, reduced: Exploration) -> bool:
     """Do they say the same of every property, and of how soon it breaks?"""
     assert full.stopped is None
     assert reduced.stopped is None
-    return full.broken == reduced.broken and full.reached == reduced.reached
+    return full.violated == reduced.violated and full.reached == reduced.reached
 
 
 @contextmanager

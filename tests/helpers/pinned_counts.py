@@ -16,14 +16,14 @@ class Counts(NamedTuple):
 
 
 class Pin(NamedTuple):
-    """One exploration; `broken`: property → the actions of a shortest run that breaks it."""
+    """One exploration; `violated`: property → the actions of a shortest run that violates it."""
 
     protocol: str
     channel: str
     n: int
     m: int
     counts: Counts
-    broken: dict[str, int]
+    violated: dict[str, int]
     #: None: as the protocol has it.
     sends: Sends | None = None
     settings: Mapping[str, int | tuple[int, ...]] = {}

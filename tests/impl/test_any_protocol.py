@@ -22,7 +22,7 @@ from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.spec.orders import decide, kept_at
 from crownless.testing import schedules, stateful
 
-#: The channels over which the texts promise anything, by the channel they need: what arrives, arrives once.
+#: The channels over which the papers promise anything, by the channel they need: what arrives, arrives once.
 ENOUGH = {"unordered": ("unordered", "fifo", "lossy", "lossy-fifo"), "fifo": ("fifo",)}
 #: Protocols that do not keep what they promise.
 UNSAFE = ("rst-column", "isis-gc")
@@ -70,12 +70,12 @@ DoesNotWait = variant(Buffer, may_post=lambda self, state: True)
 @pytest.mark.parametrize(
     ("kind", "channel", "complaint"),
     [
-        (DeliversWhatArrives, "unordered", "causal: broken"),
-        (DoesNotWait, "unordered", "causal: broken"),
-        (DoesNotWait, "lossy", "causal: broken"),
-        (PROTOCOLS["rst-column"], "unordered", "causal: broken"),
-        (PROTOCOLS["kearns"], "unordered", "causal: broken"),
-        (SendsWhilePassive, "unordered", "synchronous: broken"),
+        (DeliversWhatArrives, "unordered", "causal: violated"),
+        (DoesNotWait, "unordered", "causal: violated"),
+        (DoesNotWait, "lossy", "causal: violated"),
+        (PROTOCOLS["rst-column"], "unordered", "causal: violated"),
+        (PROTOCOLS["kearns"], "unordered", "causal: violated"),
+        (SendsWhilePassive, "unordered", "synchronous: violated"),
         (AsksForMore, "unordered", "never delivered"),
         (PROTOCOLS["rendezvous"], "unordered", "never delivered"),
     ],

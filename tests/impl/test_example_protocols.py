@@ -9,7 +9,7 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.command_line.verbs.conform_report import print_conformance, shown
+from crownless.command_line.commands.conform_report import print_conformance, shown
 from crownless.impl.protocol import default_bound
 from crownless.impl.protocols.unordered import Unordered
 from crownless.testing import stateful
@@ -123,7 +123,7 @@ def test_nodes_keep_total_order_or_are_shown_a_shortest_run() -> None:
     right = cr.conform(SequencerNode, 2, 2, orders=["total"], replies=0)
     assert (right.verdict, right.strongest, right["fifo"].verdict) == ("holds", ["total"], "violated")
     wrong = cr.conform(DeliversAtOnceNode, 2, 2, orders=["total"], replies=0)
-    assert wrong.broken == ["total"]
+    assert wrong.violated == ["total"]
     assert len(wrong["total"].run or ()) == 6
     assert "total" not in cr.conform(SequencerNode, 2, 1, sends="unicast", replies=0).json()["orders"]
 
@@ -131,9 +131,9 @@ def test_nodes_keep_total_order_or_are_shown_a_shortest_run() -> None:
 def test_a_promise_in_a_word_is_held_to_and_deliveries_with_it() -> None:
     promising = type("Promising", (DeliversAtOnceNode,), {"promises": "total"})
     wrong = cr.conform(promising, 2, 2, replies=0)
-    assert (wrong.request.orders, wrong.broken, wrong.verdict) == (("total",), ["total"], "violated")
+    assert (wrong.request.orders, wrong.violated, wrong.verdict) == (("total",), ["total"], "violated")
     silent = type("Silent", (DeliversAtOnceNode,), {"promises": "asynchronous", "on_packet": lambda *_: None})
-    assert cr.conform(silent, 2, 1, replies=0).broken == ["delivers-all"]
+    assert cr.conform(silent, 2, 1, replies=0).violated == ["delivers-all"]
 
 
 def test_what_is_drawn_first_is_no_order_that_nodes_with_total_order_need_not_keep(
@@ -161,7 +161,7 @@ def test_a_class_of_broadcasts_without_a_bound_gets_a_smaller_one() -> None:
 
 def test_random_runs_decide_it_too() -> None:
     wrong = cr.conform_at_random(DeliversAtOnceNode, 3, 4, orders=["total"], runs=30)
-    assert wrong.broken == ["total"]
+    assert wrong.violated == ["total"]
     assert cr.conform_at_random(SequencerNode, 3, 4, orders=["total"], runs=10).verdict == "holds"
 
 

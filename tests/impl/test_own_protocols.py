@@ -75,9 +75,8 @@ def test_a_search_of_it_is_saved_but_a_saved_file_names_no_code_to_run(hub: Path
     code, _, err = crownless("check", "--resume", "saved")
     assert code == 2
     assert err == (
-        "crownless: --resume saved: the saved search is of hub.py:Hub, a protocol of one's own, whose code is not run "
-        "because a saved file names it; name the protocol again, with the options of that check: crownless check "
-        "hub.py:Hub --resume saved\n"
+        "crownless: --resume saved: the saved search checks hub.py:Hub, and a saved file cannot name code to run; name "
+        "the protocol again, with the options of that check: crownless check hub.py:Hub --resume saved\n"
     )
     code, out, _ = crownless("check", "hub.py:Hub", "--resume", "saved", "--json", "--engine", "native")
     assert code == 1
@@ -206,10 +205,10 @@ NODE = "class Peer:\n    def on_send(self, to, message): ...\n    def on_packet(
         ),
         ("conform hub.py", "hub.py has no node; hub.py:Hub is a protocol: crownless check hub.py:Hub"),
         ("conform hub.py:Hub", "which is not a node; hub.py:Hub is a protocol: crownless check hub.py:Hub"),
-        ("conform rst", "'rst' is no class of a file; it is a protocol: crownless check rst"),
+        ("conform rst", "'rst'; it is a protocol: crownless check rst"),
         (
             "check ./node",
-            "./node is a file, and no protocol; crownless conform drives a program, crownless classify",
+            "./node is a file, not a protocol; crownless conform drives a program, crownless classify",
         ),
     ],
 )
@@ -298,7 +297,7 @@ def test_list_takes_protocols_and_show_says_that_a_python_file_is_no_run(crownle
     assert [facts["name"] for facts in listed.json["protocols"]] == ["rst", "hub.py:Hub"]
     code, _, err = crownless("show", "hub.py")
     assert code == 2
-    assert "a Python file is no computation, run or log; check the protocol in it" in err
+    assert "a Python file is not a computation, run or log; check the protocol in it" in err
 
 
 def test_a_class_with_the_name_of_a_bundled_one_is_none() -> None:

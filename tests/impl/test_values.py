@@ -214,7 +214,7 @@ def test_equal_values_of_different_types_are_not_taken_for_one(machine: type[Pro
     both = question(machine, 3, 3)
     plain, native = both.plain(), both.native(1)
     assert plain.states == native.states
-    assert "causal" in plain.broken.keys() & native.broken.keys()
+    assert "causal" in plain.violated.keys() & native.violated.keys()
 
 
 def test_equal_sets_in_any_order_are_one_value() -> None:

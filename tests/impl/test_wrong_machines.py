@@ -168,7 +168,7 @@ WRONG: dict[str, tuple[type[ProtocolMachine], str]] = {
     "ticks": (wrong(internal=lambda self, i, state: [("tick", Step(state._replace(sent=state.sent + 1)))]),
      r"Mine\.internal \(HERE\) at P1 can go on .*: after 1,000 steps, the last of them 'tick', .* State\(sent=1000.*"),
     "beats": (wrong(internal=lambda self, i, state: [("beat", Step(state, [Packet(i, (i + 1) % 3, "beat")]))]),
-     r"Mine\.internal .* can go on for ever: 'beat' transmits a packet each time round.*"),
+     r"Mine\.internal .* can run forever: 'beat' transmits a packet each time round.*"),
     # facts
     "no-promise": (type("Mine", (ProtocolMachine,), {}), r"Mine does not say what it promises; promises = .*"),
     "a-misspelt-promise": (wrong(promises="casual"),
@@ -291,7 +291,7 @@ def test_other_searches_say_the_same() -> None:
 
 
 def test_a_simulation_comes_to_an_end_where_internal_steps_do_not() -> None:
-    with pytest.raises(WrongMachine, match=r"Mine\.internal .* can go on for ever: after 1,000 steps"):
+    with pytest.raises(WrongMachine, match=r"Mine\.internal .* can run forever: after 1,000 steps"):
         simulate_machine(WRONG["beats"][0](3), Experiment("", 3, messages=10))
 
 

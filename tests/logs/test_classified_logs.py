@@ -74,10 +74,10 @@ def test_every_run_has_the_verdicts_of_the_spec(tmp_path: Path, reading: Unrecei
     for order in ORDERS:
         assert log.counts(order) == {
             outcome: sum(known.outcomes[order] == outcome for known in expected)
-            for outcome in ("kept", "broken", "unknown", "nothing")
+            for outcome in ("kept", "violated", "unknown", "nothing")
         }
-        firsts = [number for number, known in enumerate(expected) if known.outcomes[order] == "broken"]
-        assert log.first_broken(order) == (firsts[0] if firsts else None)
+        firsts = [number for number, known in enumerate(expected) if known.outcomes[order] == "violated"]
+        assert log.first_violated(order) == (firsts[0] if firsts else None)
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -111,7 +111,7 @@ def test_a_long_run_has_the_verdicts_of_the_spec_shown_by_few_messages(
         assert getattr(shown.subject, of) == getattr(known.subject, of), of
     assert sorted(shown.subject.unreceived) == sorted(known.subject.unreceived)
     for verdict in shown.verdicts:
-        assert (verdict.outcome == "broken") == (verdict.witness is not None)
+        assert (verdict.outcome == "violated") == (verdict.witness is not None)
         assert verdict.computation is None or len(verdict.computation.messages) < 60
 
 
@@ -139,7 +139,7 @@ def test_of_many_holes_the_first_are_printed(tmp_path: Path, crownless: Crownles
     holes = len(log_of(name).classification(0).subject.holes)
     assert answer.code == 1
     first = next(line for line in printed if line.startswith("hole: ")).removeprefix("hole: ")
-    because = f"not broken by what is logged; {first}, and {holes - 1} more holes"
+    because = f"not violated by what is logged; {first}, and {holes - 1} more holes"
     assert f"causal unknown {because} " in " ".join(answer.out.split())  # which may be wrapped
     assert sum(line.startswith("hole: ") for line in printed) == 20
     assert f"and {holes - 20} holes more; --json has them all" in printed
@@ -217,7 +217,7 @@ def test_the_command_line_sums_up_and_shows_the_first_run_that_breaks_each(
     by_monitor = crownless("classify", name)
     assert by_monitor.code == 1
     assert by_monitor.out.startswith("400 computations; --json has each of them\n")
-    first = log_of(name).first_broken("fifo")
+    first = log_of(name).first_violated("fifo")
     assert first is not None
     assert f"{name}, {log_of(name).name(first)}" in by_monitor.out.replace(", run run", ", run")
     monkeypatch.setattr(opening, "SMALL_UP_TO", 100_000)

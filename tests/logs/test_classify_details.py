@@ -22,7 +22,7 @@ from log_runs import random_events
 from test_classified_logs import by_spec, log_of, long_run
 from witness_checks import check_witness, from_json
 
-from crownless.command_line.verbs.classify_report import part_that_breaks
+from crownless.command_line.commands.classify_report import part_that_violates
 from crownless.oracle.log_orders.classification import LargeRun
 from crownless.oracle.log_orders.context import AFTER, BEFORE, Context
 from crownless.oracle.logs.event_logs import read_log
@@ -150,7 +150,7 @@ def test_of_a_run_too_large_to_be_drawn_the_messages_that_show_a_violation_are(
     found = long_run(9, 150, disorder=0.2, loss=0.02)
     answer = crownless("classify", written(tmp_path, found), "--unreceived", reading)
     assert "not drawn: more than 40 events; crownless show draws it all the same" in answer.out
-    assert "fifo, causal, mailbox, one-n, n-n: of all messages only those that show it" in answer.out.replace(
+    assert "fifo, causal, mailbox, one-n, n-n: only the messages that show the violation" in answer.out.replace(
         "\n  ", " "
     )
     assert "●" in answer.out
@@ -163,7 +163,7 @@ def test_the_messages_of_each_witness_break_the_order_alone() -> None:
         c = random_computation(chance, 4, 12, disorder=0.5, loss=0.1, several=0.0)
         for order in ORDERS:
             verdict = decide(c, order)
-            part = part_that_breaks(verdict, "lost")
+            part = part_that_violates(verdict, "lost")
             if isinstance(verdict.witness, (Overtaking, Unreceived)):
                 assert part is not None, (str(c), order)
             if part is not None:

@@ -46,7 +46,7 @@ def test_verdicts_are_those_of_the_messages(several: float, as_array: bool) -> N
         chance.shuffle(events)
         found = classified(events, c.processes if as_array else ())
         for order in ORDERS:
-            assert found[order].outcome == ("kept" if decide(c, order).kept else "broken"), (str(c), order)
+            assert found[order].outcome == ("kept" if decide(c, order).kept else "violated"), (str(c), order)
 
 
 #: x from P1 to P2, y from P2 to P3, and of each event what is known after it.
@@ -74,9 +74,9 @@ def test_what_only_the_clocks_show_leaves_unknown_what_rests_on_happened_before(
     [
         (lambda events: events[1].pop("clock"), "log.jsonl:2: 'clock' is missing"),
         (lambda events: events[1].update(clock=[1, 1]), "the clock has 2 entries, for 3 processes"),
-        (lambda events: events[1].update(clock="1"), "the clock is no JSON object"),
+        (lambda events: events[1].update(clock="1"), "the clock is not a JSON object"),
         (lambda events: events[1].update(clock={"P1": 1}), "the clock has no entry of P2"),
-        (lambda events: events[1].update(clock={"P1": -1, "P2": 1}), "no whole number from 0"),
+        (lambda events: events[1].update(clock={"P1": -1, "P2": 1}), "not a whole number from 0"),
         (lambda events: events[2].update(clock={"P1": 1, "P2": 3}), "P2's event 1 counts 3 events of it, not 2"),
         (lambda events: events[2].update(clock={"P2": 2}), "the clock of P2's event 2 lacks P1:1"),
         (lambda events: events[1].update(clock={"P2": 1}), "does not know its send on line 1"),

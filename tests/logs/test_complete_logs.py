@@ -331,7 +331,7 @@ def test_declared_processes_count_in_logs_of_other_tools(crownless: Crownless, f
 def test_options_that_do_not_go_together(crownless: Crownless, tmp_path: Path, options: str) -> None:
     answer = crownless("classify", written(tmp_path, GOOD), *options.split())
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith(f"crownless: {options.split()[0]} does not go with --")
+    assert answer.err.startswith(f"crownless: {options.split()[0]} cannot be combined with --")
     assert "; leave one of them out" in answer.err
     assert answer.err.count("\n") == 1
 
@@ -340,12 +340,12 @@ def test_options_that_do_not_go_together(crownless: Crownless, tmp_path: Path, o
 def test_neither_is_said_of_a_computation(crownless: Crownless, option: list[str]) -> None:
     answer = crownless("classify", "mf-fig8", *option)
     assert answer.code == 2
-    assert answer.err == f"crownless: mf-fig8: {option[0]} does not go with a computation; leave it out\n"
+    assert answer.err == f"crownless: mf-fig8: {option[0]} cannot be combined with a computation; leave it out\n"
 
 
 REFUSED = {
     "a gap": ([*GOOD, {**GOOD[1], "index": 2, "message": "b"}], "the log is not complete: billing: event 1 is missing"),
-    "two senders": ([*GOOD, {**GOOD[1], "index": 1, "peer": "stock"}], "a is said to be sent by stock and by web"),
+    "two senders": ([*GOOD, {**GOOD[1], "index": 1, "peer": "stock"}], "the sender of a is given as stock and by web"),
     "a cycle": (
         log_of(
             ("P1", "deliver", "x", None),
@@ -373,7 +373,7 @@ def test_what_contradicts_itself_is_refused_all_the_same(crownless: Crownless, t
 @pytest.mark.parametrize(
     ("name", "text", "options", "line"),
     [
-        ("a.shiviz", shiviz(), (), "messages inferred from clocks do not show what is delivered; name the messages"),
+        ("a.shiviz", shiviz(), (), "messages inferred from clocks do not show what is delivered; describe how"),
         (
             "a.shiviz",
             shiviz('billing {"billing": 3, "stock": 3, "web": 2}', "INFO idle"),
@@ -384,14 +384,14 @@ def test_what_contradicts_itself_is_refused_all_the_same(crownless: Crownless, t
             "a.otlp",
             otlp(lambda span: [{**span, "parentSpanId": "", "links": []}]),
             (),
-            "leads to no producer, so what it delivers is not known",
+            "has no link to a producer, so its message is unknown",
         ),
         ("a.itf", trace(state("web", "send", "a", "billing"), loop=0), (), "the trace never ends"),
         (
             "a.itf",
             trace(state("web", "send", "a", "billing"), *[state("billing", "deliver", "a", "web")] * 2),
             (),
-            "state 3: billing delivers a here and in the state before; a step that is no event of a process must have",
+            "state 3: billing delivers a here and in the previous state; a step that is no event of a process must",
         ),
     ],
 )

@@ -165,22 +165,22 @@ def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, objec
 
 # -- bad logs ----------------------------------------------------------------------------------------------------------
 
-OBJECT = "give one event a line, as a JSON object"
-NOT_JSON = f"{OBJECT}, as jq -c '.[]' does with a list; classify --skip-bad leaves out lines that are cut off"
+OBJECT = "give one event per line, as a JSON object"
+NOT_JSON = f"{OBJECT}, as jq -c '.[]' does with a list; classify --skip-bad leaves out truncated lines"
 PROCESS = "give the name of the event's process, a string"
-INDEX = "give the event's number on its process, an integer counted from 0, or a time stamp by --order-by"
+INDEX = "give the event's number on its process, an integer counted from 0, or a timestamp by --order-by"
 HIDDEN = 'no name holds "\\n", which does not show'
 KINDS = "send, deliver, receive, internal"
 MESSAGE = "give the message's name, a string or an integer, or add --match if the log has none"
 RECEIVER = "give the receiver, a string, or a list of receivers; if no send names one: --column peer=-"
 OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
-ONCE = "give each event once, and distinguish runs by 'run'; classify --skip-bad leaves copies out"
+ONCE = "give each event once, and distinguish runs by 'run'; classify --skip-bad leaves out copies"
 EACH = (
     "--column process=THAT --order-by THAT --column kind=THAT --column message=THAT --column peer=THAT "
     "(or peer=-, if sends do not name receivers)"
 )
-IF_TWICE = "if the system does so: classify --complete; otherwise give each message of a run a name of its own"
-OWN_NAME = "give each message of a run a name of its own"
+IF_TWICE = "if the system really does this: classify --complete; otherwise give each message of a run its own name"
+OWN_NAME = "give each message of a run its own name"
 CORRECT = "the 'peer' of a deliver is the sender: correct it, or leave it out"
 IN_QUOTES = "not JSON: Expecting property name enclosed in double quotes"
 TOO_MUCH = "not JSON: a number is too long, or the nesting too deep"
@@ -188,7 +188,7 @@ CYCLIC = "the computation is cyclic: P1 receives x (line 1) → P1 sends x (line
 
 SEND = event("P1", 0, "send", "x", "P2")
 DELIVER = event("P2", 0, "deliver", "x", "P1")
-SENDERS = "2: x is said to be sent by P1 and by P3: lines 1 and 2"
+SENDERS = "2: the sender of x is given as P1 and by P3: lines 1 and 2"
 
 
 def sends(message: object = None, peer: object = None) -> list[str]:
@@ -209,7 +209,7 @@ BAD: list[tuple[list[str], str, str]] = [
     (
         ["{}"],
         "1: 'process', 'index', 'kind', 'message' and 'peer' are missing",
-        f"it has no columns; say which is which: {EACH}",
+        f"it has no columns; map them with {EACH}",
     ),
     ([event(3, 0, "internal")], "1: 'process' cannot be 3", PROCESS),
     ([event("a\nb", 0, "internal")], "1: 'process' cannot be \"a\\nb\"", f"{PROCESS}; {HIDDEN}"),
@@ -221,7 +221,7 @@ BAD: list[tuple[list[str], str, str]] = [
     (
         [event("P1", 0, "sned")],
         "1: unknown kind 'sned'",
-        f"known: {KINDS}; say which one it is: --kind sned=send, or =deliver or =internal",
+        f"known: {KINDS}; map it with --kind sned=send, or =deliver or =internal",
     ),
     (sends(), "1: 'message' is missing", MESSAGE),
     (sends({"id": 1}, "P2"), "1: 'message' cannot be an object", MESSAGE),

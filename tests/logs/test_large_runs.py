@@ -64,8 +64,8 @@ def test_verdicts_are_those_of_the_log_read_whole_and_with_holes_as_far_as_is_ce
         for order, verdict in found.items():
             undecided = verdict.outcome == "unknown" and (subject.holes or order == "n-n")
             assert verdict.outcome == known[order].outcome or undecided, (order, rows)
-        broken_with_holes += bool(subject.holes and "broken" in found.outcomes.values())
-        assert all(verdict.shows_violation for verdict in found.verdicts if verdict.outcome == "broken")
+        broken_with_holes += bool(subject.holes and "violated" in found.outcomes.values())
+        assert all(verdict.shows_violation for verdict in found.verdicts if verdict.outcome == "violated")
         assert found.json()["orders"].keys() == known.json()["orders"].keys()
         if subject.holes:
             logged = {(row["message"], row["process"]) for row in rows if row["kind"] in ("deliver", "receive")}
@@ -150,5 +150,7 @@ def test_the_command_reads_each_format_in_blocks(crownless: Crownless, tmp_path:
     plain = str(tmp_path / "plain.jsonl")
     for refused in (["--match"], ["--by-process"], ["--out", str(tmp_path / "out")], ["--pattern", "x"]):
         assert crownless("classify", "--one-run", plain, *refused).code == 2
-    assert "not read block by block" in crownless("classify", "--one-run", str(examples / "events.otlp")).err
-    assert "this is no event log; give it as a file; if it is CSV" in crownless("classify", "--one-run", "mf-fig8").err
+    assert "cannot be read in blocks" in crownless("classify", "--one-run", str(examples / "events.otlp")).err
+    assert (
+        "this is not an event log; give it as a file; if it is CSV" in crownless("classify", "--one-run", "mf-fig8").err
+    )

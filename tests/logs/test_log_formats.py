@@ -99,7 +99,7 @@ def test_shivectors_form_has_the_text_above_the_clock() -> None:
     assert (found.subject.messages, found.subject.notes) == (1, ())
     begun = "panic\n" + shiviz_log(*PING)  # a text first, but none after which a clock ends the log
     (found,) = of_text(begun, "shiviz", PATTERN)
-    assert [note[:14] for note in found.subject.notes] == ["1 line of text"]
+    assert [note[:15] for note in found.subject.notes] == ["1 line left out"]
 
 
 def test_clocks_may_be_strings_of_tla() -> None:
@@ -113,7 +113,7 @@ def test_executions_are_runs_named_by_trace() -> None:
     text = f"{expressions}{one}=== first ===\n{one}=== second ===\n\n"
     assert [found.subject.run for found in of_text(text, "shiviz")] == ["1", "first"]
     twice = text.replace("second", "first") + one
-    assert "two executions are called first" in refused(twice, "shiviz")
+    assert "two executions have the name first" in refused(twice, "shiviz")
     assert "separate them by an expression" in refused(one + one, "shiviz")
 
 
@@ -121,9 +121,9 @@ def test_text_that_is_no_event_is_counted_and_shown(crownless: Crownless, tmp_pa
     file = tmp_path / "log.shiviz"
     junk = "".join(f"panic {k}\n" for k in range(5))
     file.write_text(shiviz_log(PING[0]) + junk + shiviz_log(PING[1]) + "the end\n")
-    note = "6 lines of text skipped, as part of no event: line 3: 'panic 0', line 4: 'panic 1', line 5: 'panic 2', …"
+    note = "6 lines left out, not part of any event: line 3: 'panic 0', line 4: 'panic 1', line 5: 'panic 2', …"
     assert note in crownless("classify", str(file), "--json").json["notes"]
-    assert "6 lines of text skipped" in " ".join(crownless("classify", str(file)).out.split())
+    assert "6 lines left out" in " ".join(crownless("classify", str(file)).out.split())
 
 
 #: All is well, but that b's last delivery may be seen or not.
@@ -147,7 +147,7 @@ def test_clocks_and_lines_that_contradict_the_messages_are_refused() -> None:
     assert "several layers" in line
     assert "is both a send and a deliver" in refused(shiviz_log(*PING), "shiviz", "(?<send>m)(?<deliver>.*)")
     assert "--pattern has no group 'deliver'" in refused(shiviz_log(*PING), "shiviz", "(?<send>m)")
-    assert "--pattern is no regular expression" in refused(shiviz_log(*PING), "shiviz", "(")
+    assert "--pattern is not a regular expression" in refused(shiviz_log(*PING), "shiviz", "(")
 
 
 # -- ShiViz: inferred messages -----------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_an_order_broken_by_inferred_messages_is_broken_by_the_true_ones(loss: f
         for reading in READINGS:
             found = classify(subject, tuple(ORDERS), reading)
             assert set(found.kept) <= {"asynchronous"}
-            broken = [order for order, outcome in found.outcomes.items() if outcome == "broken"]
+            broken = [order for order, outcome in found.outcomes.items() if outcome == "violated"]
             assert not [order for order in broken if decide(c, order, reading).kept]
             violations += len(broken)
     assert violations > 20
@@ -265,9 +265,12 @@ SHIVIZ = {
         shiviz_log(CHAIN[0], CHAIN[2]), NOT_EVEN_FIRST, "c delivers b:1, whose send is not in the log", pattern=None
     ),
     "several sent at once, and a crown elsewhere": Case(
-        f"{CROWN}{shiviz_log(*APART)}", "asynchronous=kept synchronous=broken *=unknown", note="1 event (", pattern=None
+        f"{CROWN}{shiviz_log(*APART)}",
+        "asynchronous=kept synchronous=violated *=unknown",
+        note="1 event (",
+        pattern=None,
     ),
-    "a crown for certain": Case(CROWN, "asynchronous=kept synchronous=broken *=unknown", pattern=None),
+    "a crown for certain": Case(CROWN, "asynchronous=kept synchronous=violated *=unknown", pattern=None),
 }  # fmt: skip
 
 
@@ -277,7 +280,7 @@ def test_of_many_runs_the_notes_are_printed_too(crownless: Crownless, tmp_path: 
     file.write_text(head + "===\n".join([shiviz_log(*PING)] * 12) + "panic\n")
     answer = crownless("classify", str(file))
     assert "12 computations" in answer.out
-    assert "note: 1 line of text skipped" in answer.out
+    assert "note: 1 line left out" in answer.out
 
 
 def test_large_logs_have_the_same_verdicts_from_the_monitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +294,7 @@ def test_large_logs_have_the_same_verdicts_from_the_monitor(tmp_path: Path, monk
             large = classified(str(file))
         assert [one.outcomes for one in large] == [one.outcomes for one in small]
         assert [one.subject.notes for one in large] == [one.subject.notes for one in small]
-        broken += sum(outcome == "broken" for one in large for outcome in one.outcomes.values())
+        broken += sum(outcome == "violated" for one in large for outcome in one.outcomes.values())
     assert broken > 5
 
 
@@ -314,7 +317,7 @@ OTLP = {
         note="1 client",
     ),
     "times order the spans of one process, and nothing else": Case(
-        spans([ONE, TWO], REVERSED), "asynchronous=kept fifo=broken", note="start times"
+        spans([ONE, TWO], REVERSED), "asynchronous=kept fifo=violated", note="start times"
     ),
     "spans that start at the same time": Case(spans([ONE, span("2", 4, "10")], REVERSED), ONLY_FIRST, note="2 events"),
     "a span starts before its children": Case(
@@ -402,8 +405,8 @@ CONTRADICTING: list[tuple[Any, str]] = [
     ),
     ((("a", {"b": 1}, ""),), "log:1: the clock has no entry of a"),
     ((("a", {"a": 0}, ""),), "log:1: the clock has no entry of a"),
-    ((("a", {"a": -1}, ""),), "the entry of a in the clock is no whole number"),
-    ((("a", {"a": 1 << 63}, ""),), "the entry of a in the clock is no whole number"),
+    ((("a", {"a": -1}, ""),), "the entry of a in the clock is not a whole number"),
+    ((("a", {"a": 1 << 63}, ""),), "the entry of a in the clock is not a whole number"),
     ((("a", {"a": 2}, ""), ("b", {"b": 2, "a": 2}, "")), "no host's event 1 is in the log"),
 ]
 REFUSED: dict[Format, list[tuple[str, str]]] = {
@@ -412,30 +415,30 @@ REFUSED: dict[Format, list[tuple[str, str]]] = {
         ("", "the log is empty"),
         ("hello\n", "no text matches"),
         ("a {1}\nx\n", "log:1: the clock {1} is not JSON"),
-        ('a {"a": 1.5}\nx\n', "no whole number"),
-        ('a {"a": true}\nx\n', "no whole number"),
+        ('a {"a": 1.5}\nx\n', "not a whole number"),
+        ('a {"a": true}\nx\n', "not a whole number"),
         ('a {"a": ' + "9" * 5000 + "}\nx\n", "not JSON"),
         ("a {" + '"a":{' * 5000 + "}\nx\n", "not JSON"),
         (' {"a": 1}\nx\n', "an event has no host"),
-        ("(?<host>a\n\nb\n", "log:1: the first line is no regular expression"),
+        ("(?<host>a\n\nb\n", "log:1: the first line is not a regular expression"),
         ("(?<host>a)\n\nb\n", "log:1: the first line has no group 'clock'"),
-        ("(?<host>)(?<clock>)(?<event>)\n(\nb\n", "log:2: the second line is no regular expression"),
+        ("(?<host>)(?<clock>)(?<event>)\n(\nb\n", "log:2: the second line is not a regular expression"),
         ("(?<host>)(?<clock>)(?<event>)\n\nb\n", "an event has no host"),
     ],
     "otlp": [
         ("", "log:1: not JSON"),
         ("[]", "expected object, got array"),
-        ("{}", "no span is of a producer or a consumer"),
+        ("{}", "no span has kind producer or consumer"),
         ('{"resourceSpans": 1}', "expected array, got int, at $.resourceSpans"),
-        ('{"resourceSpans": []}', "no span is of a producer or a consumer"),
+        ('{"resourceSpans": []}', "no span has kind producer or consumer"),
         ('{"resourceSpans": []}\n{\n', "log:2: not JSON"),
         ("[" * 100_000, "nested too deeply"),
-        (resource_spans(a=[span("1", 3, 1)]), "no span is of a producer or a consumer: 1 client"),
+        (resource_spans(a=[span("1", 3, 1)]), "no span has kind producer or consumer: 1 client"),
         (resource_spans(a=[span("1", 7, 1)]), "span 1 (1): the 'kind' of a span is unknown"),
         (resource_spans(a=[span("1", 4, "0")]), "has no start time"),
         (resource_spans(a=[span("1", 4, None)]), "expected int | str, got null"),
         (resource_spans(a=[span("1", 4, "9" * 40)]), "has no start time"),
-        (resource_spans(a=[span("1", 4, 1), span("1", 4, 2)]), "span 2 (1): it comes twice"),
+        (resource_spans(a=[span("1", 4, 1), span("1", 4, 2)]), "span 2 (1): it occurs twice"),
         (
             resource_spans(a=[span("1", 4, 1)], b=[span("2", 5, 1, "1"), span("3", 5, 2, "1")]),
             "b delivers 1 twice: spans 2 and 3; --complete reports this as a violation",
@@ -451,15 +454,15 @@ REFUSED: dict[Format, list[tuple[str, str]]] = {
         ("{}", "object missing required field states"),
         ("[1]", "expected object, got array"),
         ("{\n'a'", "log:2:1: not JSON"),
-        (trace(), "no state of 0 says which event"),
-        (trace({"x": 1}), "no state of 1 says which event"),
+        (trace(), "none of 0 states records the event"),
+        (trace({"x": 1}), "none of 1 states records the event"),
         (trace(SENT, SENT), "a sends m twice: states 1 and 2"),
         (trace(act("a", "sent", "m", "b")), "state 1: unknown kind 'sent'; known: send,"),
         (trace(act("", "send", "m", "b")), "the 'process' of an event is missing"),
         (trace(act("a", "send", None, "b")), "the 'message' of an event is missing"),
         (trace(act("a", "send", {"#unserializable": "x"}, "b")), "cannot be a name"),
-        (trace(act("a", "send", "m\n", "b")), "no name that can be printed"),
-        (trace(SENT, act("b", "deliver", "m", ["a"])), "the 'peer' of a deliver is no process"),
+        (trace(act("a", "send", "m\n", "b")), "not a printable name"),
+        (trace(SENT, act("b", "deliver", "m", ["a"])), "the 'peer' of a deliver is not a process"),
         (trace({"event": {"process": "a", "message": "m"}}), "an event has no 'kind'"),
         (trace(DELIVERED, act("b", "send", "m2", "a"), act("a", "deliver", "m2"), SENT), "cyclic"),
     ],

@@ -131,7 +131,7 @@ def agree(logs: Sequence[Log], reading: UnreceivedPolicy) -> set[str]:
                 judged(lines_of(log), reading)
         else:
             (found,) = judged(lines_of(log), reading)
-            expected = {order: "kept" if any(one[order] for one in kept) else "broken" for order in ORDERS}
+            expected = {order: "kept" if any(one[order] for one in kept) else "violated" for order in ORDERS}
             if found["total"].unknown is not None:
                 assert len(kept) > 1
                 assert found["total"].unknown == OTHER_MAY_KEEP
@@ -294,7 +294,7 @@ def test_of_many_runs_a_note_says_how_many_it_concerns(crownless: Crownless, tmp
     out = " ".join(crownless("classify", "--match", log_files.written(tmp_path, runs), "--quiet").out.split())
     assert f"{NO_OTHER} (11 runs)" in out
     assert "line 15 delivers line 14, and line 13 is not received (1 run)" in out
-    assert "broken in every matching note" in out  # of all runs
+    assert "violated in every matching note" in out  # of all runs
 
 
 def test_a_log_too_large_to_be_drawn_is_not_referred_to_show_which_cannot_read_it(
@@ -315,4 +315,4 @@ def test_the_example_is_the_one_on_the_page(crownless: Crownless) -> None:
     example = Path(__file__).parents[2] / "examples" / "no_names.jsonl"
     assert f'```json title="{example.name}"\n{example.read_text("utf-8")}```' in page("event_logs").read_text("utf-8")
     facts = crownless("classify", "--match", str(example), "--json").json
-    assert [one["verdict"] for one in facts["orders"].values()] == ["kept", "kept", *["broken"] * 5, "kept"]
+    assert [one["verdict"] for one in facts["orders"].values()] == ["kept", "kept", *["violated"] * 5, "kept"]

@@ -120,15 +120,15 @@ def test_one_run_of_several_is_shown(crownless: Crownless, tmp_path: Path) -> No
     runs = written(tmp_path, [{**row, "run": day} for day in days for row in (SEND, DELIVER)], ".csv")
     shown = crownless("show", runs, "--run", "mon")
     assert (shown.code, shown.out.count("run "), "run mon" in shown.out) == (0, 1, True)
-    assert "there is no run 'thu' in it; it has fri, mon, sun and 2 more" in crownless("show", runs, "--run", "thu").err
+    assert "it has no run 'thu'; it has fri, mon, sun and 2 more" in crownless("show", runs, "--run", "thu").err
     alone = crownless("show", "mf-fig8", "--run", "mon").err
-    assert "there is no run 'mon' in it; leave it out: this is one computation" in alone
+    assert "it has no run 'mon'; leave it out: this is one computation" in alone
 
 
 # -- rows that cannot be used ------------------------------------------------------------------------------------------
 
 BAD_ROWS: dict[str, tuple[Mapping[str, Any], str]] = {
-    "an unknown kind": ({"kind": "recv"}, "unknown kind 'recv'; known: send, deliver, receive, internal; say which"),
+    "an unknown kind": ({"kind": "recv"}, "unknown kind 'recv'; known: send, deliver, receive, internal; map it"),
     "a negative index": ({"index": -1}, "'index' is -1; count the events of a process from 0"),
     "a name that does not show": ({"process": "P\x1b[2J"}, "'process' cannot be"),
     "a receiver twice": ({"peer": ["P2", "P2"]}, "P1 sends y to P2 twice"),
@@ -174,7 +174,7 @@ REFUSED: list[tuple[str, bytes, str, str]] = [
         "a.csv",
         b"process,index,kind,message,peer\nP1,0,send\n",
         "--skip-bad",
-        "a.csv:2: no line of it can be used; the first one: it has 3 cells, not 5; give each line a cell",
+        "a.csv:2: none of its lines is usable; the first one: it has 3 cells, not 5; give each line a cell",
     ),
     ("a.csv", content_of(GOOD, ".parquet"), "", "this looks like Parquet, not like CSV; give --format parquet"),
     ("a.json", content_of(GOOD, ".csv"), "", "this looks like CSV, not like JSON; give --format csv"),
@@ -182,7 +182,7 @@ REFUSED: list[tuple[str, bytes, str, str]] = [
         "a.jsonl",
         json.dumps(GOOD, indent=1).encode(),
         "",
-        "a.jsonl:1:2: not JSON: Expecting value; give one event a line, as a JSON object, as jq -c",
+        "a.jsonl:1:2: not JSON: Expecting value; give one event per line, as a JSON object, as jq -c",
     ),
     ("a.jsonl", f"{LINE}\n\xff".encode("latin-1"), "", "a.jsonl:2: this is not UTF-8"),
     ("a.csv", "process,index\n\xff,1\n".encode("latin-1"), "", "a.csv:2: this is not UTF-8"),
@@ -202,13 +202,13 @@ REFUSED: list[tuple[str, bytes, str, str]] = [
         "a.csv",
         b"process;index;kind\n",
         "",
-        "'message' and 'peer' are missing; it has 'process', 'index', 'kind'; say which is which: --column message=",
+        "'message' and 'peer' are missing; it has 'process', 'index', 'kind'; map them with --column message=",
     ),
     ("a.csv", b"node,message,peer\n", "", "--column process=THAT --order-by THAT --column kind=THAT"),
-    ("a.csv", b"process,kind,message,peer,row_index\n", "", "say which is which: --column index=row_index"),
+    ("a.csv", b"process,kind,message,peer,row_index\n", "", "map them with --column index=row_index"),
     ("a.jsonl", LINE.encode(), "--order-by TYPO", "no line has 'TYPO'; name another column"),
-    ("a.csv", ",".join(map(str, range(99))).encode() + b"\n", "", "'18', '19' and 79 more; say which is which"),
-    ("a.csv", b"\xef\xbb\xbfprocess\x00,index\n", "", "say which is which: --column process=process\\x00"),
+    ("a.csv", ",".join(map(str, range(99))).encode() + b"\n", "", "'18', '19' and 79 more; map them with"),
+    ("a.csv", b"\xef\xbb\xbfprocess\x00,index\n", "", "map them with --column process=process\\x00"),
     ("a.jsonl", b"\x1f\x8b\x08\x00\x00", "", "this is not gzip, or is cut off: "),
     ("a.pq", b"process\tindex\tkind\n", "", "this looks like CSV, not like Parquet; give --format csv, or"),
     (
@@ -224,15 +224,20 @@ REFUSED: list[tuple[str, bytes, str, str]] = [
     ("a.jsonl", LINE.encode(), "--column message", "--column message is not NAME=THEIRS; such as --column"),
     ("a.jsonl", LINE.encode(), "--kind recv=delivr", "unknown kind 'delivr'; did you mean 'deliver'?"),
     ("a.jsonl", LINE.encode(), "--kind =deliver", "is not THEIRS=KIND; such as --kind recv=deliver"),
-    ("a.jsonl", LINE.encode(), "--kind r=deliver --kind r=send", "--kind: 'r' is to be deliver and send"),
+    ("a.jsonl", LINE.encode(), "--kind r=deliver --kind r=send", "--kind: 'r' is mapped to both deliver and send"),
     ("a.jsonl", LINE.encode(), "--pattern x", "--pattern has no group 'send'"),
-    ("a.csv", content_of(GOOD, ".csv"), "--pattern x", "--pattern does not go with --format csv"),
-    ("a.txt", b"P1: send x to P2\nP2: receive x\n", "--kind r=deliver", "--kind does not go with a computation"),
-    ("a.otlp", content_of(GOOD, ".otlp"), "--kind r=deliver", "--kind does not go with --format otlp"),
-    ("a.itf", content_of(GOOD, ".itf.json"), "--column index=id", "--column index does not go with --format itf"),
-    ("a.shiviz", content_of(GOOD, ".shiviz"), "--match", "--match does not go with --format shiviz"),
-    ("a.shiviz", content_of(GOOD, ".shiviz"), "--one-run", "shiviz is not read block by block here"),
-    ("a.shiviz", content_of(GOOD, ".shiviz"), "--engine spark --pattern x", "--pattern does not go with --engine"),
+    ("a.csv", content_of(GOOD, ".csv"), "--pattern x", "--pattern cannot be combined with --format csv"),
+    ("a.txt", b"P1: send x to P2\nP2: receive x\n", "--kind r=deliver", "--kind cannot be combined with a computation"),
+    ("a.otlp", content_of(GOOD, ".otlp"), "--kind r=deliver", "--kind cannot be combined with --format otlp"),
+    (
+        "a.itf",
+        content_of(GOOD, ".itf.json"),
+        "--column index=id",
+        "--column index cannot be combined with --format itf",
+    ),
+    ("a.shiviz", content_of(GOOD, ".shiviz"), "--match", "--match cannot be combined with --format shiviz"),
+    ("a.shiviz", content_of(GOOD, ".shiviz"), "--one-run", "shiviz cannot be read in blocks here"),
+    ("a.shiviz", content_of(GOOD, ".shiviz"), "--engine spark --pattern x", "cannot be combined with --engine"),
     ("a.jsonl.gz", content_of(GOOD, ".jsonl.gz"), "--format parquet", "this looks like JSON, not like Parquet"),
 ]
 
@@ -249,9 +254,9 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_line(
 
 
 @pytest.mark.parametrize("name", ["", "x" * 300, "a\nb", "\x1b[31m.txt", "\udcff.txt", ".", "nowhere/x"])
-@pytest.mark.parametrize("verb", [["classify"], ["classify", "--one-run"], ["show"], ["check", "rst", "--program"]])
-def test_a_file_that_cannot_be_read_is_named(crownless: Crownless, verb: list[str], name: str) -> None:
-    answer = crownless(*verb, name)
+@pytest.mark.parametrize("command", [["classify"], ["classify", "--one-run"], ["show"], ["check", "rst", "--program"]])
+def test_a_file_that_cannot_be_read_is_named(crownless: Crownless, command: list[str], name: str) -> None:
+    answer = crownless(*command, name)
     assert (answer.code, answer.out, len(answer.err.splitlines())) == (2, "", 1)
     assert answer.err[:-1].isprintable()
 

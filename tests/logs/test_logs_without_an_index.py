@@ -1,4 +1,4 @@
-"""Logs as people have them: time stamps instead of indices, names of their own, copies, and lines that are cut off."""
+"""Logs as people have them: timestamps instead of indices, names of their own, copies, and truncated lines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def verdicts(answer: Any) -> dict[str, str]:
 
 
 def without_index(rows: Sequence[Row], value: Callable[[int], Any]) -> list[Row]:
-    """The rows with a time stamp `ts` instead of an index; stamps of one process are unlike those of another one."""
+    """The rows with a timestamp `ts` instead of an index; stamps of one process are unlike those of another one."""
     names = sorted({row["process"] for row in rows})
     stamped = [{**row, "ts": value(3 * row["index"] + names.index(row["process"]))} for row in rows]
     return [{name: of for name, of in row.items() if name != "index"} for row in stamped]
@@ -93,15 +93,15 @@ TIE = {**event("P1", 2, "send", "z", "P2"), "ts": 5}
 #: More rows, options, and the refusal; `{n}` is the line of row n.
 REFUSED: list[tuple[list[Row], str, str]] = [
     ([TIE], "--order-by ts", ":{4}: P1 has two events with 'ts' 5: lines {1} and {4}; order by a column"),
-    ([], "--order-by ts --one-run", "does not go with --one-run; sort the file by 'ts', and give --order-by line"),
+    ([], "--order-by ts --one-run", "combined with --one-run; sort the file by 'ts', and give --order-by line"),
     ([{**TIE, "ts": None}], "--order-by ts", ":{4}: 'ts' is missing; give a whole number, a decimal or an ISO 8601"),
     ([], "--order-by seq", ":{1}: 'seq' cannot be \"a\"; give a whole number, a decimal or an ISO 8601 time"),
     ([], "--order-by tz", "'tz'"),
     ([], "--order-by ts --column index=seq", "the column 'index' and --order-by both order the events; leave one"),
-    ([], "--order-by ts --clocks", "--order-by does not go with --clocks; leave one of them out"),
-    ([], "--order-by line --engine spark", "--order-by line does not go with --engine spark; name a column"),
-    ([], "--skip-bad --match", "--skip-bad does not go with --match"),
-    ([], "--column peer=- --one-run", "--column peer=- does not go with --one-run; leave --one-run out"),
+    ([], "--order-by ts --clocks", "--order-by cannot be combined with --clocks; leave one of them out"),
+    ([], "--order-by line --engine spark", "--order-by line cannot be combined with --engine spark; name a column"),
+    ([], "--skip-bad --match", "--skip-bad cannot be combined with --match"),
+    ([], "--column peer=- --one-run", "--column peer=- cannot be combined with --one-run; leave --one-run out"),
     ([TIE], "", "P1"),
     ([], "--column ts=index", "unknown column 'ts'; it is --column index=ts"),
     ([], "--kind deliver=recv", "unknown kind 'recv'; it is --kind recv=deliver"),
@@ -153,7 +153,7 @@ def test_places_are_those_of_the_exact_values(values: list[Decimal]) -> None:
 @pytest.mark.parametrize(
     ("index", "note"),
     [
-        ([100, 101, 102, 103], "'index' looks like a time stamp, not"),
+        ([100, 101, 102, 103], "'index' looks like a timestamp, not"),
         ([0, 5, 0, 1], None),
     ],
 )
@@ -215,7 +215,7 @@ def test_a_mapping_file_says_what_options_say(crownless: Crownless, tmp_path: Pa
     missing = crownless("classify", log)
     assert "'process', 'index', 'kind', 'message' and 'peer' are missing" in missing.err
     assert "--column process=Process --order-by THAT --column kind=THAT --column message=THAT" in missing.err
-    assert "say which one it is: --kind snd=send, or =deliver" in crownless("classify", log, *AS_OPTIONS[:-4]).err
+    assert "map it with --kind snd=send, or =deliver" in crownless("classify", log, *AS_OPTIONS[:-4]).err
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_bad_lines_are_left_out_and_counted(
     found = verdicts(answer)
     assert found.pop("asynchronous") == "kept"
     assert set(found.values()) == {others}
-    (skipped,) = answer.json["skipped"]
+    (skipped,) = answer.json["left_out"]
     assert sorted(one["reason"] for one in skipped["first"]) == sorted(reasons)
     assert skipped["count"] == len(reasons)
     assert answer.code == (3 if reasons else 0)
@@ -353,12 +353,12 @@ def test_a_last_line_that_is_cut_off_is_left_out(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     answer = crownless("classify", "--skip-bad", "--json", str(tmp_path / name))
-    assert answer.json["skipped"][0]["first"][0]["reason"].startswith(said)
-    assert answer.json["skipped"][0]["first"][0]["line"] == 4 + (name == "a.csv")
+    assert answer.json["left_out"][0]["first"][0]["reason"].startswith(said)
+    assert answer.json["left_out"][0]["first"][0]["line"] == 4 + (name == "a.csv")
     assert (answer.code, answer.json["perhaps_received"]) == (3, [{"message": "y", "receiver": "P2"}])
     nothing = [event("P1", 0, "odd"), event("P1", -1, "send")]
     refused = crownless("classify", "--skip-bad", written(tmp_path, nothing)).err
-    assert "log.jsonl:1: no line of it can be used; the first one: unknown kind 'odd'; known: " in refused
+    assert "log.jsonl:1: none of its lines is usable; the first one: unknown kind 'odd'; known: " in refused
 
 
 RUN_A = ["a,1,P,send,x,Q", "a,2,P,send,y,Q", "a,3,Q,deliver,x,", "a,4,Q,deliver,y,"]
@@ -392,7 +392,7 @@ def test_a_line_left_out_is_missing_from_each_run_that_it_may_be_of(
     log.write_text("\n".join([",".join(names)] * (log.suffix == ".csv") + lines) + "\n")
     answer = crownless("classify", str(log), "--order-by", "ts", "--skip-bad", "--order", "fifo", "--json")
     assert [one["orders"]["fifo"]["verdict"] for one in answer.json["classifications"]] == ["unknown", of_b]
-    assert (answer.code, answer.json["skipped"][0]["count"]) == (3, 1)
+    assert (answer.code, answer.json["left_out"][0]["count"]) == (3, 1)
 
 
 def test_a_line_that_is_cut_off_is_of_the_run_that_its_heading_says(crownless: Crownless, tmp_path: Path) -> None:
@@ -408,18 +408,18 @@ def test_lines_that_are_left_out_keep_their_numbers(crownless: Crownless, tmp_pa
     (tmp_path / "log.csv").write_text(text)
     answer = crownless("classify", str(tmp_path / "log.csv"), "--order-by", "ts", "--skip-bad", "--json")
     copied = "P2 has two events 0, one a copy of the other"
-    assert [(one["line"], one["reason"]) for one in answer.json["skipped"][0]["first"]] == [
+    assert [(one["line"], one["reason"]) for one in answer.json["left_out"][0]["first"]] == [
         (3, "it has 2 cells, not 5"), (4, "'ts' is missing"), (6, copied)
     ]  # fmt: skip
     text = "process,index,kind,message,peer\nP1,0,send,x,P2\nP1,6\nP2,0,deliver,x,\nP2,1.5,internal,,\nP2,,internal,,\n"
     (tmp_path / "index.csv").write_text(text)
-    skipped = crownless("classify", str(tmp_path / "index.csv"), "--skip-bad", "--json").json["skipped"][0]
+    skipped = crownless("classify", str(tmp_path / "index.csv"), "--skip-bad", "--json").json["left_out"][0]
     assert [(one["line"], one["reason"]) for one in skipped["first"]] == [
         (3, "it has 2 cells, not 5"), (5, "'index' cannot be \"1.5\""), (6, "'index' is missing")
     ]  # fmt: skip
     refused = crownless("classify", str(tmp_path / "log.csv"), "--order-by", "ts").err
     assert "Expected 5 columns, got 2: P1,6; " in refused
-    assert "classify --skip-bad leaves out lines that are cut off" in refused
+    assert "classify --skip-bad leaves out truncated lines" in refused
 
 
 # -- a log of Kafka clients --------------------------------------------------------------------------------------------
@@ -438,11 +438,11 @@ def test_a_log_of_kafka_clients_is_classified_by_one_command(crownless: Crownles
     )
     assert {order for order, of in first["orders"].items() if of["verdict"] != "unknown"} == {"asynchronous"}
     assert {order for order, of in second["orders"].items() if of["verdict"] != "unknown"} == {"asynchronous"}
-    assert answer.json["skipped"][0]["count"] == 1
+    assert answer.json["left_out"][0]["count"] == 1
     for options, said in (
         ((), "kafka.jsonl:12:84: not JSON: "),
         (("--skip-bad",), ""),
-        (("--complete",), "--skip-bad leaves out lines that are cut off"),
+        (("--complete",), "--skip-bad leaves out truncated lines"),
     ):
         refused = crownless(*KAFKA, *options)
         assert said in refused.err
@@ -487,7 +487,7 @@ def test_without_an_index_a_note_says_that_lost_lines_cannot_be_seen(crownless: 
 
 
 def test_a_table_is_refused_in_a_line() -> None:
-    with pytest.raises(BadInput, match="a table is neither a file nor lines of JSON"):
+    with pytest.raises(BadInput, match="read_log takes a path or JSON lines, not a DataFrame"):
         cr.read_log(pa.table({"process": ["P1"]}))
 
 
@@ -512,12 +512,14 @@ def test_a_hint_names_what_helps(
 def test_of_two_events_with_one_value_only_copies_are_said_to_be_left_out(crownless: Crownless, tmp_path: Path) -> None:
     for row, copies in ((TIE, False), (STAMPED[0], True)):
         refused = crownless("classify", written(tmp_path, [*STAMPED, row]), "--order-by", "ts").err
-        assert ("--skip-bad leaves copies out" in refused) is copies
+        assert ("--skip-bad leaves out copies" in refused) is copies
 
 
 def test_deliveries_that_are_repeated_name_the_option(crownless: Crownless, tmp_path: Path) -> None:
     log = written(tmp_path, [*GOOD, event("P2", 2, "deliver", "x")])
-    assert "if the system does so: classify --complete" in crownless("classify", log, "--skip-bad", "--quiet").out
+    assert (
+        "if the system really does this: classify --complete" in crownless("classify", log, "--skip-bad", "--quiet").out
+    )
     times = written(tmp_path, [{**row, "ts": f"2024-01-0{k + 1}"} for k, row in enumerate(GOOD)], ".csv")
     refused = crownless("classify", times, "--column", "index=ts").err
     assert "or order them by it: --order-by ts" in refused
@@ -531,8 +533,8 @@ def test_deliveries_that_are_repeated_name_the_option(crownless: Crownless, tmp_
         ([("P1", "send", "last")], "unknown", "unknown"),
         (
             [("P1", "send", "w"), ("P1", "send", "v"), ("P2", "deliver", "v"), ("P2", "deliver", "w")],
-            "broken",
-            "broken",
+            "violated",
+            "violated",
         ),
     ],
 )

@@ -61,7 +61,7 @@ def test_a_violation_by_the_receivers_that_are_known_stands(crownless: Crownless
     events = [*sent("a", "a1"), *sent("a", "a2", "b", "c"), ("b", "deliver", "a1")]
     answer = crownless("classify", written(tmp_path, events), *NO_RECEIVERS, "--json")
     assert answer.code == 1
-    assert answer.json["orders"]["fifo"]["verdict"] == "broken"
+    assert answer.json["orders"]["fifo"]["verdict"] == "violated"
 
 
 @pytest.mark.parametrize(

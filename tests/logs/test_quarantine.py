@@ -63,7 +63,7 @@ def verdicts_in(records: Sequence[Record]) -> Known:
 
 
 def unusable(records: Sequence[Record]) -> list[tuple[str, str]]:
-    return sorted((same_json(row["row"]), row["because"]) for row in records if row["record_type"] == "quarantine")
+    return sorted((same_json(row["row"]), row["because"]) for row in records if row["record_type"] == "left_out")
 
 
 def same_json(text: str) -> str:
@@ -95,10 +95,10 @@ def in_blocks(lines: Sequence[str], reading: UnreceivedPolicy, size: int, first:
 
 
 class Small(NamedTuple):
-    """A log; the orders that are broken, and unknown; holes; why rows are unusable; the outcome of all other orders."""
+    """A log; the violated orders, the unknown ones; holes; why rows are unusable; the outcome of all other orders."""
 
     lines: list[str]
-    broken: str = ""
+    violated: str = ""
     unknown: str = ""
     holes: set[str] = set()
     reasons: list[str] = []
@@ -110,11 +110,11 @@ FROM_MAILBOX = "mailbox one-n n-n synchronous"
 FROM_CAUSAL, FROM_FIFO, NOTHING = f"causal {FROM_MAILBOX}", f"fifo causal {FROM_MAILBOX}", " ".join(ORDERS)
 #: What a hole may hide: no event violates asynchronous order.
 ALL = f"{FROM_FIFO} total"
-#: a from P1 is not received, b from P1 is; then these are broken, and if anything is missing the others unknown.
+#: a from P1 is not received, b from P1 is; then these are violated, and if anything is missing the others unknown.
 LOST = log("P1: a>P3 b>P2", "P2: b", "P3: -")
 BEHIND_A, BESIDE = "one-n n-n synchronous", "fifo causal mailbox total"
-OF_P1, OF_P2, OF_P3 = (f"P{p}: rows of it are in quarantine" for p in (1, 2, 3))
-GAP_OF_P1, OF_ANY = "P1: event 1 is missing", "any process: rows of it are in quarantine"
+OF_P1, OF_P2, OF_P3 = (f"P{p}: rows left out" for p in (1, 2, 3))
+GAP_OF_P1, OF_ANY = "P1: event 1 is missing", "any process: rows left out"
 P1_AGAIN = "P1 has two events 0"
 NO_SEND_OF_Y = "P2 delivers y, whose send is not in the log"
 NO_SEND_OF_X = "P2 delivers x, whose send is not in the log"
@@ -159,7 +159,7 @@ SMALL = {
         [*OVERTAKEN[:3], event("P9", 0, "odd", "v"), '{"run": "r", "process": "P9", "index": "?"}'],
         FROM_FIFO,
         "total",
-        {"P9: rows of it are in quarantine"},
+        {"P9: rows left out"},
         ["'index' cannot be \"?\"", "unknown kind 'odd'"],
     ),
     "a bad line of a receiver": Small(
@@ -178,7 +178,7 @@ SMALL = {
     ),
     "a deliver that names another sender": Small(
         log("P1: x>P2 y>P2", "P2: y x<P3"),
-        "", ALL, {"P1: event 0 is missing", OF_P1, OF_P2}, ["x is said to be sent by P1 and by P3"] * 2,
+        "", ALL, {"P1: event 0 is missing", OF_P1, OF_P2}, ["the sender of x is given as P1 and by P3"] * 2,
     ),
     "a deliver of what goes to another": Small(
         log("P1: x>P2 y>P2", "P2: y", "P3: x"),
@@ -222,13 +222,14 @@ def test_a_small_log(name: str) -> None:
     small = SMALL[name]
     whole = judge_run("r", small.lines, tuple(ORDERS), small.reading)
     known = {one.order: one.outcome for one in whole.verdicts}
-    broken, unknown = small.broken.split(), small.unknown.split()
+    violated, unknown = small.violated.split(), small.unknown.split()
     assert known == {
-        order: "broken" if order in broken else "unknown" if order in unknown else small.otherwise for order in ORDERS
+        order: "violated" if order in violated else "unknown" if order in unknown else small.otherwise
+        for order in ORDERS
     }
     for one in whole.verdicts:
         shown = one.unknown is not None, one.witness is not None
-        assert shown == (one.outcome in ("unknown", "nothing"), one.outcome == "broken")
+        assert shown == (one.outcome in ("unknown", "nothing"), one.outcome == "violated")
     assert sorted(reason.text for _, reason in whole.quarantine) == sorted(small.reasons)
     assert {hole.text for hole in whole.holes} == small.holes
     assert whole.judged + len(whole.quarantine) == len(small.lines)
@@ -259,7 +260,7 @@ def test_a_row_that_names_no_run_leaves_every_run_of_every_task_unknown(torn: st
     runs = {f"r{k}": [{**json.loads(line), "run": f"r{k}"} for line in log("P1: x>P2 y>P2", "P2: y")] for k in range(9)}
     lines = [json.dumps(row) for rows in runs.values() for row in rows]
     found = verdicts_in(records_of_tasks(lines, "lost"))
-    assert {found[run, "fifo"][0] for run in runs} == {"broken"}
+    assert {found[run, "fifo"][0] for run in runs} == {"violated"}
     records = records_of_tasks([*lines, torn], "lost", at_once=10)
     found = verdicts_in(records)
     for run, rows in runs.items():
@@ -301,7 +302,7 @@ def test_every_verdict_and_witness_of_many_runs_is_that_of_classify(reading: Unr
     for order in telling(unicasts=True):
         outcomes = [verdict for (_, of), (verdict, _, _) in known.items() if of == order]
         assert outcomes.count("kept") > 10
-        assert all(outcomes.count(verdict) > 10 for verdict in ("broken", "unknown")) or order == "asynchronous"
+        assert all(outcomes.count(verdict) > 10 for verdict in ("violated", "unknown")) or order == "asynchronous"
 
 
 def test_without_witnesses_the_verdicts_are_the_same_and_the_first_run_has_one() -> None:
@@ -311,7 +312,7 @@ def test_without_witnesses_the_verdicts_are_the_same_and_the_first_run_has_one()
         found = verdicts_in(records_of_tasks(lines, "lost", witnesses=witnesses))
         assert {key: verdict for key, (verdict, _, _) in found.items()} == known
         for order in ORDERS:
-            broken = sorted(run for (run, of), verdict in known.items() if of == order and verdict == "broken")
-            shown = [run for run in broken if found[run, order][1] is not None]
+            violated = sorted(run for (run, of), verdict in known.items() if of == order and verdict == "violated")
+            shown = [run for run in violated if found[run, order][1] is not None]
             # Of each bucket of runs the first has its witness, hence that of all.
-            assert (broken[:1] == shown[:1] and len(shown) <= 5) if witnesses else not shown
+            assert (violated[:1] == shown[:1] and len(shown) <= 5) if witnesses else not shown

@@ -49,7 +49,7 @@ def agree(c: Computation, reading: UnreceivedPolicy, chance: Random, orders: Seq
     found = monitor.classification() if c.event_count else None
     for name in orders:
         kept = decide(c, name, reading).kept
-        assert found is None or found[name].outcome == ("kept" if kept else "broken"), (str(c), name, reading)
+        assert found is None or found[name].outcome == ("kept" if kept else "violated"), (str(c), name, reading)
         assert not (kept and name in early), (str(c), name, reading)
         verdict = None if found is None else found[name]
         if verdict is not None and verdict.computation is not None and name in early:
@@ -126,7 +126,7 @@ def test_memory_grows_with_the_messages_in_flight_not_with_the_run(monkeypatch: 
     with monkeypatch.context() as limits:
         limits.setattr(streaming, "ONE_QUEUE_UP_TO", 200)
         found, held = outcomes(c, forget_from=100)
-    assert found == dict.fromkeys(ORDERS, "kept") | {"n-n": "unknown", "synchronous": "broken"}
+    assert found == dict.fromkeys(ORDERS, "kept") | {"n-n": "unknown", "synchronous": "violated"}
     assert held < 150
     assert outcomes(c, forget_from=100)[0]["n-n"] == "kept"
     # Nothing is forgotten that a violation rests on: the first message, which is received last, holds all others.
@@ -136,7 +136,7 @@ def test_memory_grows_with_the_messages_in_flight_not_with_the_run(monkeypatch: 
     lines[first.receiver].append(Event("receive", 0))
     overtaken = Computation(c.processes, c.messages, tuple(map(tuple, lines)))
     found, _ = outcomes(overtaken, forget_from=100)
-    assert found["fifo"] == found["causal"] == "broken"
+    assert found["fifo"] == found["causal"] == "violated"
 
 
 @pytest.mark.parametrize("orders", [("fifo", "causal", "mailbox"), ("fifo",)])
@@ -167,7 +167,7 @@ def test_a_violation_stands_though_too_much_must_be_held_later() -> None:
     monitor.add(table_of([*sends, event("Q", 0, "deliver", "m1"), event("Q", 1, "deliver", "m0")]))
     monitor.add(table_of([event("R", k, "send", f"r{k}", "P") for k in range(9)]))
     found = monitor.classification().outcomes
-    assert (found["fifo"], found["asynchronous"]) == ("broken", "unknown")
+    assert (found["fifo"], found["asynchronous"]) == ("violated", "unknown")
 
 
 def test_events_that_wait_for_each_other_are_a_cycle() -> None:

@@ -146,7 +146,7 @@ with ending.stoppable(ending.Limits(seconds=float(sys.argv[1]))):
 """
 
 
-HINT = "interrupted; it ends as soon as it can, and at once by a second Ctrl-C"
+HINT = "interrupted; stopping (Ctrl-C again to stop at once)"
 
 
 @pytest.mark.parametrize(
@@ -167,44 +167,44 @@ def test_what_never_looks_is_ended_at_a_limit_or_by_a_second_signal(
     assert ended.stderr.splitlines() == [f"crownless: {line}" for line in said]
 
 
-# -- verbs -------------------------------------------------------------------------------------------------------------
+# -- commands ----------------------------------------------------------------------------------------------------------
 
 
-#: Verbs that take long, and what each prints when it is interrupted.
-LONG_VERBS = {
+#: Commands that take long, and what each prints when it is interrupted.
+LONG_COMMANDS = {
     "check rst -n 4 -m 9 --quiet --workers 1": "interrupted",
     "check rst -n 4 -m 9 --engine plain --quiet": "interrupted",
-    "count -n 5 -m 6": "unknown: these at least are there",
+    "count -n 5 -m 6": "unknown: at least this many",
     "realize rst -n 4 -m 7 --quiet": "unknown: interrupted",
     "cost unordered rst --seeds 9999 -m 50": "mean and 95% confidence interval",
     "prove rst --why": "rst",
 }
 
 
-@pytest.mark.parametrize("verb", LONG_VERBS)
-def test_a_signal_gives_what_is_known_soon(crownless: Crownless, verb: str) -> None:
+@pytest.mark.parametrize("command", LONG_COMMANDS)
+def test_a_signal_gives_what_is_known_soon(crownless: Crownless, command: str) -> None:
     began: list[float] = []
     over = Limits.over
 
     def interrupts(limits: Limits, seconds: float) -> str | None:
         if not began:  # signals are watched from now on
             began.append(time.monotonic())
-            number = signal.SIGTERM if "count" in verb else signal.SIGINT
+            number = signal.SIGTERM if "count" in command else signal.SIGINT
             threading.Timer(0.6, lambda: os.kill(os.getpid(), number)).start()
         return over(limits, seconds)
 
     with patch.object(Limits, "over", interrupts):
-        answer = crownless(*verb.split())
-    assert (answer.code, LONG_VERBS[verb] in " ".join(answer.out.split())) == (3, True), answer.err
+        answer = crownless(*command.split())
+    assert (answer.code, LONG_COMMANDS[command] in " ".join(answer.out.split())) == (3, True), answer.err
     assert time.monotonic() - began[0] < SOON
 
 
 @pytest.mark.parametrize(
-    ("verb", "code"),
+    ("command", "code"),
     [("prove rst", 3), ("prove rst --discover", 130), ("prove rst --program mf-fig1", 130), ("claims KU5", 130)],
 )
 def test_one_interrupt_ends_whatever_z3_is_at(
-    crownless: Crownless, monkeypatch: pytest.MonkeyPatch, verb: str, code: int
+    crownless: Crownless, monkeypatch: pytest.MonkeyPatch, command: str, code: int
 ) -> None:
     """Each query is one that has no end of its own: sums of three cubes."""
     check = z3.Solver.check
@@ -221,8 +221,8 @@ def test_one_interrupt_ends_whatever_z3_is_at(
         return check(solver)
 
     monkeypatch.setattr(z3.Solver, "check", never_ends)
-    answer = crownless(*verb.split())
-    assert (answer.code, answer.err) == (code, f"crownless: interrupted{'; nothing is known yet' * (code == 130)}\n")
+    answer = crownless(*command.split())
+    assert (answer.code, answer.err) == (code, f"crownless: interrupted{'; no results yet' * (code == 130)}\n")
 
 
 def test_no_theorem_is_tried_again_once_it_is_to_end() -> None:

@@ -13,11 +13,11 @@ import pytest
 from command_line_runner import Crownless
 
 from crownless import command_line
-from crownless.command_line import VERBS, endings
-from crownless.command_line.verbs import count
+from crownless.command_line import COMMANDS, endings
+from crownless.command_line.commands import count
 
-#: Verbs that need an argument.
-OF_SOMETHING = {*VERBS} - {"count", "list", "check", "prove", "claims", "cost", "vectors"}
+#: Commands that need an argument.
+OF_SOMETHING = {*COMMANDS} - {"count", "list", "check", "prove", "claims", "cost", "vectors"}
 
 #: Seconds; they only bound how long a failing test takes.
 LONG = 300
@@ -38,17 +38,17 @@ def run(script: str, **options: object) -> subprocess.CompletedProcess[str]:
 # -- faults ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize(
     ("fault", "code"),
     [(KeyError("x"), 70), (RecursionError(), 70), (MemoryError(), 3), (OSError(5, "failed"), 74)],
     ids=["fault", "recursion", "memory", "output"],
 )
-def test_no_fault_exits_as_a_violation_does(crownless: Crownless, verb: str, fault: Exception, code: int) -> None:
-    command = command_line.crownless.get_command(None, verb)  # type: ignore[arg-type]
-    arguments = ["-n", "2", "-m", "2"] if verb == "count" else ["rst"] if verb in OF_SOMETHING else []
+def test_no_fault_exits_as_a_violation_does(crownless: Crownless, name: str, fault: Exception, code: int) -> None:
+    command = command_line.crownless.get_command(None, name)  # type: ignore[arg-type]
+    arguments = ["-n", "2", "-m", "2"] if name == "count" else ["rst"] if name in OF_SOMETHING else []
     with patch.object(command, "invoke", side_effect=fault):
-        answer = crownless(verb, *arguments)
+        answer = crownless(name, *arguments)
     assert (answer.code, answer.out, answer.err.count("\n")) == (code, "", 1)
     assert answer.err.startswith("crownless: ")
 

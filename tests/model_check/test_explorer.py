@@ -183,7 +183,7 @@ BadFromTheStart = variant(Unordered, invariants={"never-true": lambda machine, i
 
 def test_an_invariant_that_is_false_at_first_is_broken_by_the_empty_run() -> None:
     result = check_of(BadFromTheStart, processes=2, messages=1)
-    assert result.exploration.broken["never-true"] == 0
+    assert result.exploration.violated["never-true"] == 0
     assert says(result, "never-true") == []
 
 
@@ -246,7 +246,7 @@ def test_a_delivery_is_missing_where_something_else_can_go_on_for_ever(
     assert verdicts(result) == dict.fromkeys(verdicts(result), "holds") | ({"delivers-all": "violated"} if run else {})
     if run:
         assert sorted(says(result, "delivers-all")) == run
-        assert note(result, "delivers-all") == "from here on it can go on for ever; never delivered: m1 at P2"
+        assert note(result, "delivers-all") == "from here on it can repeat forever; never delivered: m1 at P2"
         assert result.exploration.terminal_states == 0 or kind is not Sulking
 
 

@@ -68,7 +68,7 @@ def test_a_run_is_a_trace_that_breaks_the_same_order(
     run = cr.check(protocol, 3, 3, orders=[order], channel=channel).violations[order].run
     assert run is not None
     verdicts = cr.classify(read_again(run, tmp_path))
-    assert verdicts[order].outcome == "broken"
+    assert verdicts[order].outcome == "violated"
     assert verdicts["fifo"].outcome == "kept"
 
 
@@ -77,7 +77,7 @@ def test_a_broadcast_names_all_receivers(tmp_path: Path) -> None:
     assert run is not None
     c = read_again(run, tmp_path)
     assert {len(message.receivers) for message in c.messages} == {2}
-    assert cr.classify(c)["fifo"].outcome == "broken"
+    assert cr.classify(c)["fifo"].outcome == "violated"
 
 
 def test_without_a_violation_no_trace_is_written(crownless: Crownless, tmp_path: Path) -> None:

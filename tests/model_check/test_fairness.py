@@ -315,13 +315,13 @@ def test_a_saved_search_resumes_where_processes_were_blocked(tmp_path: Path) -> 
     resumed = run_check(Check("rendezvous", 3, 3), resume=tmp_path / "saved")
     whole = run_check(Check("rendezvous", 3, 3), engine="native")
     assert resumed.exploration.blocked_at == whole.exploration.blocked_at
-    assert resumed.exploration.broken == whole.exploration.broken
+    assert resumed.exploration.violated == whole.exploration.violated
 
 
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_both_engines_find_the_blocked_sender(engine: str) -> None:
     found = cr.check(StopAndWait, 3, 3, engine=engine)
     assert found.exploration.senders == {0, 1, 2}
-    assert found.exploration.blocked_at[0] == found.exploration.broken["never-blocks"] == 2
+    assert found.exploration.blocked_at[0] == found.exploration.violated["never-blocks"] == 2
     program = cr.check(StopAndWait, program="P1: send x to P2\nP2: receive x", engine=engine)
     assert program["can-complete"].verdict == "holds"

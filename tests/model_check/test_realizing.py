@@ -63,7 +63,7 @@ def test_what_is_generated_is_exactly_one_order(protocol: str, channel: str, ord
     assert order in answer.equal_orders
     assert answer.computations == count
     assert answer.orders[order].computations == answer.orders[order].generated == count
-    assert answer.broken_by is None
+    assert answer.violated_by is None
     for name, one in answer.orders.items():
         assert (one.extra is None) == (name in answer.contained_in)
         assert (one.missing is None) == (name in answer.contains)
@@ -138,7 +138,7 @@ Boasts = variant(Unordered, "Boasts", promises="causal")
 def test_what_breaks_the_promise_is_the_smallest_extra_computation() -> None:
     answer = realized(Boasts, 3, 3, "fifo")
     assert answer.equals == "fifo"
-    c = _some(answer.broken_by)
+    c = _some(answer.violated_by)
     assert c == answer.orders["causal"].extra
     assert len(c.messages) == 3
     assert not decide(c, "causal").kept
@@ -166,9 +166,9 @@ def test_a_promise_about_some_processes_is_broken_only_there(places: frozenset[i
     answer = realized(variant(Boasts, ordered_at=places), 3, 2)
     assert answer.orders["causal"].extra is not None
     if broken_at is None:
-        assert answer.broken_by is None
+        assert answer.violated_by is None
     else:
-        assert {message.receivers for message in _some(answer.broken_by).messages} == {(broken_at,)}
+        assert {message.receivers for message in _some(answer.violated_by).messages} == {(broken_at,)}
 
 
 class SendsAfterwards(ProtocolMachine):
@@ -195,7 +195,7 @@ def test_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
     assert answer.impossible == 1
     assert answer.contained_in == []
     assert extra(answer, "asynchronous") == ["P1: receive m2; send m1 to P2", "P2: receive m1; send m2 to P1"]
-    assert answer.broken_by == answer.orders["asynchronous"].extra
+    assert answer.violated_by == answer.orders["asynchronous"].extra
     assert answer.json()["extra"]["asynchronous"]["because"].startswith("messages in a circle")
     assert answer.computations == answer.orders["asynchronous"].generated, "the circle is not counted"
 
@@ -269,14 +269,14 @@ class Reorders(ProtocolMachine):
 
 def test_what_is_taken_back_later_was_never_generated() -> None:
     answer = realized(Reorders, 2, 2)
-    assert answer.broken_by is None
+    assert answer.violated_by is None
     assert "fifo" in answer.contained_in
     assert answer.orders["fifo"].generated > 0
     forgets = variant(Reorders, internal=lambda self, i, state: [])
     assert extra(realized(forgets, 2, 2), "fifo") == ["P1: send m1 to P2; send m2 to P2", "P2: receive m2; receive m1"]
 
 
-# -- the verb ----------------------------------------------------------------------------------------------------------
+# -- the command -------------------------------------------------------------------------------------------------------
 
 
 def test_the_verb_prints_every_stable_key(crownless: Crownless) -> None:
@@ -341,8 +341,8 @@ def test_a_limit_does_not_hide_a_broken_promise_found_before() -> None:
 
     answer = realize(Check(Boasts, 2, 6), progress=ends_the_search)
     assert answer.stopped == "interrupted"
-    assert answer.broken_by is not None
-    assert not decide(answer.broken_by, "causal").kept
+    assert answer.violated_by is not None
+    assert not decide(answer.violated_by, "causal").kept
     assert (answer.equals, answer.contained_in, answer.contains) == (None, [], [])
 
 

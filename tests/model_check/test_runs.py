@@ -98,7 +98,7 @@ RELAYED = [
             CROWN,
             ["synchronous", "delivers-all"],
             """
-            synchronous: broken, no linearization exists: these constraints form a cycle
+            synchronous: violated, no linearization exists: these constraints form a cycle
               P1 receives m2 (still to come) → P2 sends m2: m2 is to take one instant
               P2 sends m2 → P2 receives m1 (still to come): happened before
               P2 receives m1 (still to come) → P1 sends m1: m1 is to take one instant
@@ -109,7 +109,7 @@ RELAYED = [
             RELAYED,
             ["n-n", "mailbox"],  # by the same message
             """
-            n-n: broken, P2 receives m3 and not m1, which was sent earlier
+            n-n: violated, P2 receives m3 and not m1, which was sent earlier
               P1 sends m1 → P1 sends m2 → P3 receives m2 → P3 sends m3
             """,
         ),
@@ -338,10 +338,10 @@ GOOD: dict[str, Any] = {
         (5, r"expected object, got int, at \$"),
         ({**GOOD, "happens": [3]}, r"expected object, got int, at \$"),
         ({**GOOD, "transmits": [{"kind": "message", "message": 5, "to": "P2"}]}, "got int"),
-        ({**GOOD, "process": "P3"}, "the run names a process P3; known: P1, P2"),
-        ({**GOOD, "to": ["P2", "P3"]}, "the run names a process P3"),
-        ({**GOOD, "transmits": [{"kind": "ack", "message": None, "to": "P3"}]}, "the run names a process P3"),
-        ({**GOOD, "action": "deliver", "from": "P3", "packet": "message"}, "the run names a process P3"),
+        ({**GOOD, "process": "P3"}, "the run names an unknown process P3; known: P1, P2"),
+        ({**GOOD, "to": ["P2", "P3"]}, "the run names an unknown process P3"),
+        ({**GOOD, "transmits": [{"kind": "ack", "message": None, "to": "P3"}]}, "the run names an unknown process P3"),
+        ({**GOOD, "action": "deliver", "from": "P3", "packet": "message"}, "the run names an unknown process P3"),
     ],
 )
 def test_an_action_that_cannot_be_used_is_refused(facts: Any, said: str) -> None:

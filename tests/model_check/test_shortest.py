@@ -22,7 +22,7 @@ from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import run_of
-from crownless.model_check.search.explorer import LocalProperties, explore, live_properties_broken
+from crownless.model_check.search.explorer import LocalProperties, explore, live_properties_violated
 from crownless.model_check.search.shortest import shortest_run
 from crownless.model_check.system.properties import Property, properties_of
 from crownless.model_check.system.system import LocalStep, MonitorState, System
@@ -31,14 +31,14 @@ from crownless.model_check.system.system import State as Global
 
 class Case(NamedTuple):
     kind: type[ProtocolMachine]
-    broken: str
+    violated: str
     n: int
     messages: int
     channel: str = "unordered"
     self_sends: bool = False
 
     def system(self) -> System:
-        orders = [order for order in ("fifo", "causal", "synchronous") if order == self.broken]
+        orders = [order for order in ("fifo", "causal", "synchronous") if order == self.violated]
         machine = self.kind(self.n)
         monitors = monitors_for(self.n, orders)
         return System(
@@ -48,7 +48,7 @@ class Case(NamedTuple):
     def property(self) -> Property:
         machine = self.kind(self.n)
         known = properties_of(machine, ("fifo", "causal", "synchronous"), program=False)
-        return next(one for one in known if one.name == self.broken)
+        return next(one for one in known if one.name == self.violated)
 
 
 CASES = [
@@ -74,23 +74,28 @@ CASES = [
     Case(MurtyGarg, "delivers-all", 2, 2, "lossy"),
 ]
 
-cases = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind.__name__} breaks {case.broken}")
+cases = pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind.__name__} breaks {case.violated}")
 
 
 def breaks(
-    system: System, broken: Property, step: LocalStep, target: Global, monitor_state: MonitorState, names: Sequence[str]
+    system: System,
+    violated: Property,
+    step: LocalStep,
+    target: Global,
+    monitor_state: MonitorState,
+    names: Sequence[str],
 ) -> bool:
-    """Is the property broken by this step, or by a run that ends with it?"""
-    if broken.kind == "live":
+    """Is the property violated by this step, or by a run that ends with it?"""
+    if violated.kind == "live":
         left = system.moves(target)
         nobody_must = all(step.action.name == "send" or step.action.by_channel for step, _ in left)
-        return nobody_must and broken.name in live_properties_broken(system, target, monitor_state, left)
-    return broken.name in names or broken.name in LocalProperties(system).of(step.action.process, step.local)[0]
+        return nobody_must and violated.name in live_properties_violated(system, target, monitor_state, left)
+    return violated.name in names or violated.name in LocalProperties(system).of(step.action.process, step.local)[0]
 
 
 def by_trying_all_runs(case: Case) -> tuple[int, int]:
     """The length of a shortest run that breaks the property, and the fewest switches among those of that length."""
-    system, broken = case.system(), case.property()
+    system, violated = case.system(), case.property()
     runs = [(system.initial(), system.initial_monitor_state(), -1, 0)]
     length = 0
     while True:
@@ -102,7 +107,7 @@ def by_trying_all_runs(case: Case) -> tuple[int, int]:
                 process = last if step.action.by_channel else step.action.process
                 cost = switches + (last not in (-1, process))
                 longer.append((target, after, process, cost))
-                if breaks(system, broken, step, target, after, names):
+                if breaks(system, violated, step, target, after, names):
                     ends.append(cost)
         if ends:
             return length, min(ends)
@@ -112,7 +117,7 @@ def by_trying_all_runs(case: Case) -> tuple[int, int]:
 def shown(case: Case) -> tuple[System, list[LocalStep]]:
     system = case.system()
     found = explore(system, [case.property()])
-    steps, *_ = shortest_run(system, case.property(), found.broken[case.broken])
+    steps, *_ = shortest_run(system, case.property(), found.violated[case.violated])
     return system, steps
 
 
@@ -129,15 +134,15 @@ def test_replayed_from_the_initial_state_the_run_breaks_the_property_with_its_la
 ) -> None:
     searched = case.system()
     found = explore(searched, [case.property()])
-    steps, end, end_monitor_state = shortest_run(searched, case.property(), found.broken[case.broken])
+    steps, end, end_monitor_state = shortest_run(searched, case.property(), found.violated[case.violated])
     state, monitor_state = searched.initial(), searched.initial_monitor_state()
-    broken_by = []
+    violated_by = []
     for number, step in enumerate(steps, 1):
         (state,) = [target for known, target in searched.moves(state) if known is step]
         monitor_state, names = searched.evaluate(monitor_state, step)
         if breaks(searched, case.property(), step, state, monitor_state, names):
-            broken_by.append(number)
-    assert broken_by == [len(steps)]
+            violated_by.append(number)
+    assert violated_by == [len(steps)]
     assert (state, monitor_state) == (end, end_monitor_state)
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from crownless.command_line.verbs.check_overview import where
+from crownless.command_line.commands.check_overview import where
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.suite import own_checks, rows
@@ -14,7 +14,7 @@ from crownless.model_check.system.request import Check
 
 
 class Row(NamedTuple):
-    """`broken`: property → the actions of a shortest run that breaks it."""
+    """`violated`: property → the actions of a shortest run that violates it."""
 
     protocol: str
     where: str
@@ -22,7 +22,7 @@ class Row(NamedTuple):
     transitions: int
     depth: int
     terminal: int
-    broken: dict[str, int]
+    violated: dict[str, int]
 
 
 ROWS = (
@@ -145,11 +145,11 @@ def test_every_protocol_has_a_row_and_one_without_the_channel_it_needs() -> None
     for name, kind in PROTOCOLS.items():
         if kind.needs_channel == "fifo":
             assert any(protocol == name and "unordered" in where for protocol, where in rows)
-            assert any(row.broken for row in ROWS if row.protocol == name and "unordered" in row.where)
+            assert any(row.violated for row in ROWS if row.protocol == name and "unordered" in row.where)
 
 
 def test_the_suite_expects_of_each_row_what_it_is_pinned_to_break() -> None:
-    assert [row.breaks for row in rows()] == [row.broken.keys() for row in ROWS]
+    assert [row.breaks for row in rows()] == [row.violated.keys() for row in ROWS]
 
 
 @pytest.mark.parametrize(
@@ -158,14 +158,14 @@ def test_the_suite_expects_of_each_row_what_it_is_pinned_to_break() -> None:
 def test_a_row_has_the_counts_and_shortest_violations_pinned(row: Row, check: Check) -> None:
     result = run_check(check, engine=None if check.crash else "native")
     found = result.exploration
-    broken = {
+    violated = {
         line.property.name: len(line.run.actions)
         for line in result.properties
         if line.verdict == "violated" and line.run is not None
     }
     assert (check.protocol, where(result.check)) == (row.protocol, row.where)
     assert (found.states, found.transitions, found.depth, found.terminal_states) == row[2:6]
-    assert broken == row.broken
+    assert violated == row.violated
     missed = {line.property.name for line in result.properties if line.verdict == "unknown"}
     assert missed == NOT_REACHED.get((row.protocol, row.where), set())
 

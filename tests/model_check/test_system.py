@@ -85,7 +85,7 @@ def test_a_step_delivers_several_messages_exactly_if_the_program_is_at_a_receive
     case = question(DeliversTogether, program=notation.parse(text))
     found, orders = case.plain(), expected_of_orders(statements)
     assert ("can-complete" in found.reached) == (True in orders)
-    assert ("completes" in found.broken) == (False in orders)
+    assert ("completes" in found.violated) == (False in orders)
     assert reported(case.native()) == reported(found)
 
 
@@ -162,8 +162,8 @@ def with_a_crash(kind: type[ProtocolMachine], process: str, channel: str = "unor
 @pytest.mark.parametrize("channel", ["unordered", "fifo"])
 def test_what_is_sent_to_a_crashed_process_or_by_it_is_not_owed(channel: str, process: str) -> None:
     case = with_a_crash(Unordered, process, channel)
-    assert "delivers-all" not in case.plain().broken
-    assert "delivers-all" not in case.native().broken
+    assert "delivers-all" not in case.plain().violated
+    assert "delivers-all" not in case.native().violated
 
 
 def test_what_survivors_send_each_other_is_owed_although_another_process_has_crashed() -> None:
@@ -171,8 +171,8 @@ def test_what_survivors_send_each_other_is_owed_although_another_process_has_cra
     for process in ("P1", "P2", "P3"):
         case = with_a_crash(ByP2, process)
         expected = {"delivers-all"} if process == "P2" else set()
-        assert case.plain().broken.keys() & {"delivers-all"} == expected
-        assert case.native().broken.keys() & {"delivers-all"} == expected
+        assert case.plain().violated.keys() & {"delivers-all"} == expected
+        assert case.native().violated.keys() & {"delivers-all"} == expected
 
 
 def after(system: System, *actions: str) -> Any:
@@ -241,7 +241,7 @@ def test_a_step_violates_what_any_of_the_monitors_reports(properties: list[set[s
     monitors = [DeliveryMonitor(), *(Breaks(*sorted(names)) for names in properties)]
     system = System(Unordered(2), Free(2, 1), CHANNELS["unordered"], monitors)
     found = explore(system, [Property(name, "always", "") for name in "abcd"])
-    assert found.broken == dict.fromkeys(set().union(*properties), 2)
+    assert found.violated == dict.fromkeys(set().union(*properties), 2)
 
 
 EVENTS = st.lists(st.tuples(st.sampled_from(["send", "deliver"]), st.integers(0, 1)), max_size=4)
@@ -262,8 +262,8 @@ def test_of_one_step_the_same_deliveries_are_reported_as_of_its_events_one_by_on
 def reported_of(monitor: DeliveryMonitor, codes: Iterable[Any]) -> tuple[Any, set[str]]:
     """The monitor state after these codes, and the properties violated on the way."""
     monitor_state: Any = monitor.initial()
-    broken: set[str] = set()
+    violated: set[str] = set()
     for code in codes:
         monitor_state, names = monitor.observe(monitor_state, code)
-        broken |= {*names}
-    return monitor_state, broken
+        violated |= {*names}
+    return monitor_state, violated

@@ -275,7 +275,7 @@ def follow(text: Unordered, monitor_state: MonitorState, move: Move) -> tuple[Mo
     """What has happened after a move, and what that breaks ([SES] §2, [MF] §1, where both messages are delivered)."""
     i, m = move.process, move.handed
     past, delivered, before = monitor_state
-    broken: set[str] = set()
+    violated: set[str] = set()
     if m is not None:
         before |= {(m, past[i])}
         past = changed(past, i, past[i] | {m})
@@ -283,14 +283,14 @@ def follow(text: Unordered, monitor_state: MonitorState, move: Move) -> tuple[Mo
         earlier = dict(before)[m]
         overtaken = [other for other in earlier if i in other.to and other not in delivered[i]]
         if overtaken and i in text.ordered_at():
-            broken.add("causal")
+            violated.add("causal")
             if any(other.sender == m.sender for other in overtaken):
-                broken.add("fifo")
+                violated.add("fifo")
         if m in delivered[i]:
-            broken.add("delivers-once")
+            violated.add("delivers-once")
         delivered = changed(delivered, i, delivered[i] | {m})
         past = changed(past, i, past[i] | earlier | {m})
-    return MonitorState(past, delivered, before), broken
+    return MonitorState(past, delivered, before), violated
 
 
 def owed(monitor_state: MonitorState, failed: int | None) -> bool:
@@ -302,7 +302,7 @@ def owed(monitor_state: MonitorState, failed: int | None) -> bool:
 class Found(NamedTuple):
     counts: Counts
     #: property → the number of moves of a shortest run that violates it.
-    broken: dict[str, int]
+    violated: dict[str, int]
 
 
 def search(moves: Moves) -> Found:
@@ -310,7 +310,7 @@ def search(moves: Moves) -> Found:
     text, monitor_states = moves.text, Numbers()
     nobody = (frozenset[Message](),) * text.n
     followed: dict[Any, tuple[int, set[str]]] = {}
-    broken: dict[str, int] = {}
+    violated: dict[str, int] = {}
 
     def judged(monitor_state: int, move: Move) -> int:
         if text.undoes or not (move.handed or move.delivered):
@@ -320,7 +320,7 @@ def search(moves: Moves) -> Found:
             after, names = follow(text, monitor_states.values[monitor_state], move)
             followed[key] = monitor_states(after), names
         for name in followed[key][1]:
-            broken.setdefault(name, depth + 1)
+            violated.setdefault(name, depth + 1)
         return followed[key][0]
 
     start = (moves.start, monitor_states(MonitorState(nobody, nobody, frozenset())))
@@ -338,7 +338,7 @@ def search(moves: Moves) -> Found:
             # A run may end where nobody is obliged to go on.
             may_end = all(move.kind in ("send", "fault") for move in enabled)
             if may_end and owed(monitor_states.values[monitor_state], moves.failed(state)):
-                broken.setdefault("delivers-all", depth)
+                violated.setdefault("delivers-all", depth)
             for move in enabled:
                 node = (move.after, judged(monitor_state, move))
                 if move.after not in states:
@@ -349,4 +349,4 @@ def search(moves: Moves) -> Found:
                     following.append(node)
         depth += 1
         level = following
-    return Found(Counts(len(states), transitions, deepest, terminal), broken)
+    return Found(Counts(len(states), transitions, deepest, terminal), violated)

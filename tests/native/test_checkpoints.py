@@ -31,7 +31,7 @@ from crownless.runtime.errors import BadInput
 
 PROGRAM = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive from P2; receive from P1\n"
 ROOT = Path(__file__).parents[2]
-OTHER = "request the same check as then, or start anew with --checkpoint and another directory"
+OTHER = "repeat the original check, or start anew with --checkpoint and another directory"
 
 
 def facts(out: str) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def test_a_saved_request_names_the_whole_check() -> None:
 def test_another_check_is_refused(arguments: str, message: str, saved: Path, crownless: Crownless) -> None:
     code, out, err = crownless("check", *arguments.split(), "--resume", saved)
     assert (code, out) == (2, "")
-    assert err.startswith(f"crownless: --resume {saved}: is of another check: {message}")
+    assert err.startswith(f"crownless: --resume {saved}: saved by a different check: {message}")
     assert err.endswith(f"; {OTHER}\n")
     assert err.count("\n") == 1
 
@@ -277,7 +277,7 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
             question(then, 3, 3).native(limits=Limits(states=100), checkpoint=checkpoint)
         with (
             checkpoint_in(tmp_path / str(k), {}, resume=True) as checkpoint,
-            pytest.raises(BadInput, match="the protocol's code is not what it was then"),
+            pytest.raises(BadInput, match="the protocol's code has changed since"),
         ):
             question(now, 3, 3).native(checkpoint=checkpoint)
 
@@ -285,8 +285,8 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--checkpoint x", "--checkpoint: one check is saved, not several; name one protocol"),
-        ("rst ses --resume x", "--resume: one check is saved, not several; name one protocol"),
+        ("--checkpoint x", "--checkpoint needs exactly one protocol; name one protocol"),
+        ("rst ses --resume x", "--resume needs exactly one protocol; name one protocol"),
         (
             "ses-rollback --crash P1 --checkpoint x",
             (
@@ -317,7 +317,7 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
             "rst --checkpoint .",
             "--checkpoint .: holds other files, such as mine.npy; name a new directory, or an empty one",
         ),
-        ("rst --checkpoint ", "--checkpoint, --resume: the name of the directory is empty; name one"),
+        ("rst --checkpoint ", "--checkpoint, --resume: the directory name is empty; name one"),
     ],
 )
 def test_a_search_that_cannot_be_saved_is_refused_in_one_line(
@@ -330,7 +330,7 @@ def test_a_search_that_cannot_be_saved_is_refused_in_one_line(
 
 
 def test_one_search_saves_to_a_directory(saved: Path, crownless: Crownless) -> None:
-    message = f"holds a checkpoint already; go on with it by --resume {saved}, or name another directory"
+    message = f"already holds a checkpoint; resume it with --resume {saved}, or name another directory"
     expected = (2, "", f"crownless: --checkpoint {saved}: {message}\n")
     assert crownless("check", "rst", "-m", "3", "--checkpoint", saved) == expected
     (saved / "notes.txt").touch()
@@ -354,7 +354,7 @@ def test_a_search_that_cannot_save_goes_on(tmp_path: Path) -> None:
         patch.object(os, "fsync", full),
     ):
         assert reported(both.native(checkpoint=checkpoint)) == reported(both.plain())
-    why = "No space left on device; the search goes on without saving, and what was saved before stays"
+    why = "No space left on device; the search continues without saving, and what was saved before stays"
     assert reports == [f"cannot save to {tmp_path}: {why}"]
     assert header_in(tmp_path, "native")["search"]["level"] == 1
 
@@ -364,7 +364,7 @@ def test_a_second_search_in_the_same_directory_is_refused(saved: Path, tmp_path:
     directory = saved if resume else tmp_path / "new"
     with locked(saved, "") if resume else checkpoint_in(directory, {}, resume=False):
         for option in ("--checkpoint", "--resume"):
-            where = re.escape(f"{option} {directory}: another search saves itself there; wait until")
+            where = re.escape(f"{option} {directory}: another search is saving there; wait until")
             with pytest.raises(BadInput, match=where), checkpoint_in(directory, {}, resume=option == "--resume"):
                 pass
     assert resume == directory.exists()
@@ -377,7 +377,7 @@ def test_the_lock_of_a_killed_search_is_gone(saved: Path, crownless: Crownless) 
         assert other.stdout is not None
         other.stdout.readline()
         busy = crownless("check", "--resume", saved)
-        assert (busy.code, "another search saves itself there" in busy.err) == (2, True)
+        assert (busy.code, "another search is saving there" in busy.err) == (2, True)
         other.kill()
     assert crownless("check", "--resume", saved).code == 0
 

@@ -74,7 +74,7 @@ def test_what_a_verdict_rests_on_is_said() -> None:
     native = run_check(Check("rst", messages=2), workers=1)
     assert native.scope.endswith("; native engine, 1 worker, no reductions")
     reduced = run_check(Check("rst", messages=2), reductions=["symmetry"], workers=2)
-    assert reduced.scope.endswith("; native engine, 2 workers; counts are of what is left after symmetry reduction")
+    assert reduced.scope.endswith("; native engine, 2 workers; counts are after symmetry reduction")
     crash = run_check(Check("ses-rollback", messages=2, crash="P1"))
     assert crash.scope.endswith(
         "; plain explorer (the native engine does not support agreement of survivors), no reductions"
@@ -149,9 +149,9 @@ def test_reductions_are_requested_by_name() -> None:
     assert engine_of(Check("rst"), "native", ["symmetry", "all"]).reductions == ("symmetry",)
     with pytest.raises(BadInput, match="unknown reduction 'symetry'; did you mean 'symmetry'"):
         engine_of(Check("rst"), None, ["symetry"])
-    with pytest.raises(BadInput, match="--engine plain: the plain explorer has no reductions"):
+    with pytest.raises(BadInput, match="--engine plain: the plain engine has no reductions"):
         engine_of(Check("rst"), "plain", ["symmetry"])
-    with pytest.raises(BadInput, match="--engine plain: the plain explorer has no workers"):
+    with pytest.raises(BadInput, match="--engine plain: the plain engine has no workers"):
         engine_for(Check("rst").resolve(), engine="plain", workers=2)
 
 
@@ -164,7 +164,7 @@ class Unrenamed(Monitor):
 REFUSED = [
     (Check("kearns"), "it does not treat all processes alike"),
     (Check("murty-garg"), "it does not treat all processes alike"),
-    (Check("rst", program=PROGRAM), "in a program each process does its own"),
+    (Check("rst", program=PROGRAM), "a program assigns its actions to named processes"),
     (Check("extra-messages", parameters={"k": (4, 4, 5)}), "processes have a k of their own"),
     (Check("isis", crash="P1"), "one process may crash, and others may not"),
     (Check("rst", processes=8), "symmetry reduction supports at most 7 processes"),

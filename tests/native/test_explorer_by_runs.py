@@ -49,7 +49,7 @@ class SentInManyWays(ProtocolMachine):
 
 
 class Counts(Monitor):
-    """Counts send events; a delivery after `breaks_at` of them is broken."""
+    """Counts send events; a delivery after `breaks_at` of them is violated."""
 
     watches = ("counted",)
 
@@ -70,7 +70,7 @@ def test_every_monitor_state_of_a_state_is_followed(breaks_at: int) -> None:
     """One state is reached with six monitor states, of which one breaks: whichever it is, it is found."""
     system = System(SentInManyWays(2), Free(2, 1), CHANNELS["unordered"], [DeliveryMonitor(), Counts(breaks_at)])
     found = explore(system, [Property("counted", "always", "")])
-    assert found.broken == {"counted": 2}
+    assert found.violated == {"counted": 2}
     assert found.states == 5  # at first; and for either sender, sent and delivered
     assert found.nodes == 1 + 2 * (WAYS + WAYS)
 
@@ -87,7 +87,7 @@ ORDERS = ("fifo", "causal", "mailbox", "one-n", "n-n", "synchronous")
 class AllRuns(NamedTuple):
     """What all runs have in common: `nodes` are their different ends, each with the events on the way."""
 
-    broken: dict[str, int]
+    violated: dict[str, int]
     levels: list[int]
     nodes: int
     transitions: int
@@ -95,7 +95,7 @@ class AllRuns(NamedTuple):
 
 
 @cache
-def orders_broken(lines: Lines) -> tuple[str, ...]:
+def orders_violated(lines: Lines) -> tuple[str, ...]:
     """The orders that no completion of these events keeps, by definition."""
     c = Computation.of_message_lines(lines)
     return tuple(order for order in ORDERS if not keeps(c, order, pending=True))
@@ -153,19 +153,19 @@ def all_runs(machine: ProtocolMachine, messages: int, channel: str) -> AllRuns:
                 if sum(state[-1]) < messages:
                     for process in set(range(machine.n)) - sending:
                         blocked.setdefault(process, depth)
-                for name in live_properties_broken(lines):
-                    found.broken.setdefault(name, depth)
+                for name in live_properties_violated(lines):
+                    found.violated.setdefault(name, depth)
             for move in moves[state]:
                 after = list(lines)
                 events: Any = move.delivered
                 for kind, message in events:
                     event = ("send" if kind == "send" else "receive", message)
                     if event in after[move.process]:
-                        found.broken.setdefault("delivers-once", depth + 1)
+                        found.violated.setdefault("delivers-once", depth + 1)
                     else:
                         after[move.process] = (*after[move.process], event)
-                        for order in orders_broken(tuple(after)):
-                            found.broken.setdefault(order, depth + 1)
+                        for order in orders_violated(tuple(after)):
+                            found.violated.setdefault(order, depth + 1)
                 node = (move.after, tuple(after))
                 if node not in seen:
                     seen.add(node)
@@ -174,11 +174,11 @@ def all_runs(machine: ProtocolMachine, messages: int, channel: str) -> AllRuns:
         depth += 1
     lengths = [blocked[process] for process in senders or blocked if process in blocked]
     if lengths:
-        found.broken["never-blocks"] = min(lengths)
+        found.violated["never-blocks"] = min(lengths)
     return found._replace(nodes=len(seen), transitions=transitions, terminal_states=terminal)
 
 
-def live_properties_broken(lines: Lines) -> list[str]:
+def live_properties_violated(lines: Lines) -> list[str]:
     """Of what is delivered and sent, the live properties that a run breaks by ending here."""
     events = [event for line in lines for event in line]
     sent, received = ({message for kind, message in events if kind == which} for which in ("send", "receive"))
@@ -209,23 +209,23 @@ def test_the_explorer_finds_what_all_runs_of_random_machines_show(
         for orders in (("fifo", "causal"), ("synchronous",), ("n-n",), ORDERS):
             monitors = monitors_for(n, orders)
             watched = {name for monitor in monitors for name in monitor.watches} | {*LIVE}
-            broken = {name: depth for name, depth in expected.broken.items() if name in watched}
+            violated = {name: depth for name, depth in expected.violated.items() if name in watched}
             found = explored(machine, messages, channel, *monitors)
-            assert found.broken == broken, (seed, orders)
+            assert found.violated == violated, (seed, orders)
             assert [count for count in found.levels if count] == expected.levels, seed
-            level = {name: depth - (name not in LIVE) for name, depth in broken.items()}
+            level = {name: depth - (name not in LIVE) for name, depth in violated.items()}
             first = explored(machine, messages, channel, *monitors, first=True)
-            assert first.broken.keys() == {name for name in level if level[name] == min(level.values())}, seed
+            assert first.violated.keys() == {name for name in level if level[name] == min(level.values())}, seed
 
 
 def test_random_machines_break_every_property_and_reach_states_with_many_monitor_states() -> None:
-    broken, most = set[str](), 0
+    violated, most = set[str](), 0
     for seed in range(15):
         machine = random_machine(seed)(2)
         found = explored(machine, 3, "unordered", *monitors_for(2, ORDERS))
-        broken |= found.broken.keys()
+        violated |= found.violated.keys()
         histories = [History(2, order) for order in ORDERS if order != "asynchronous"]
         remembering = explored(machine, 3, "unordered", DeliveryMonitor(), *histories)
         most = max(most, remembering.nodes // remembering.states)
-    assert broken == {known.name for known in ALL}
+    assert violated == {known.name for known in ALL}
     assert most >= 3

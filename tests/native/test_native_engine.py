@@ -60,7 +60,7 @@ def agree(both: Question, engines: Iterable[tuple[int, bool]] = ENGINES, limits:
         if both.admits_symmetry():
             reduced, renamings = both.native(2, symmetry=True), factorial(both.check.machine.n)
             assert reduced.stopped is None
-            assert all(getattr(reduced, name) == expected[name] for name in ("broken", "reached", "depth", "graded"))
+            assert all(getattr(reduced, name) == expected[name] for name in ("violated", "reached", "depth", "graded"))
             assert reduced.states <= plain.states <= reduced.states * renamings
             assert reduced.nodes <= plain.nodes <= reduced.nodes * renamings
             assert reduced.transitions <= plain.transitions
@@ -123,7 +123,7 @@ class PostsLater(ProtocolMachine):
 def test_a_crashed_process_owes_no_sends() -> None:
     both = question(PostsLater, 2, 2, orders=("asynchronous",), crash="P2")
     assert agree(both)
-    assert both.plain().broken == {}
+    assert both.plain().violated == {}
 
 
 @pytest.mark.parametrize("process", ["P1", "P2", "P3"])

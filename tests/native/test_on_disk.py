@@ -169,7 +169,7 @@ def test_a_check_that_needs_more_memory_goes_on_and_says_so(memory_runs_short: l
     check = Check("unordered", 3, 3)
     limits = Limits(memory=1 << 40)
     result = run_check(check, limits, engine="native", report=said.append, checkpoint=saved)
-    assert said == [f"memory limit of {1 << 20} MiB reached: the search goes on with its levels on disk, in {saved}"]
+    assert said == [f"memory limit of {1 << 20} MiB reached: the search continues on disk, in {saved}"]
     assert not saved.exists()
     plain = run_check(check, engine="plain")
     assert reported(result.exploration) == reported(plain.exploration)

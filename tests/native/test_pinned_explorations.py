@@ -51,7 +51,7 @@ def test_an_exploration_has_the_pinned_counts_and_shortest_violations(pin: Pin) 
     found = explored(pin)
     assert found.stopped is None
     assert Counts(found.states, found.transitions, found.depth, found.terminal_states) == pin.counts
-    assert found.broken == pin.broken
+    assert found.violated == pin.violated
 
 
 @pins(slow_from=16_000)
@@ -62,7 +62,7 @@ def test_the_second_derivations_have_the_pinned_counts_and_shortest_violations(p
     found = search(Moves(text, pin.channel, pin.m, sends, crash))
     assert found.counts == pin.counts
     for name in text.judged:
-        assert found.broken.get(name) == pin.broken.get(name), name
+        assert found.violated.get(name) == pin.violated.get(name), name
 
 
 def test_every_protocol_is_counted_by_both_derivations() -> None:

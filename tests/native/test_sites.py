@@ -136,4 +136,4 @@ def test_a_search_ends_where_there_are_more_sites_than_fit_into_a_key() -> None:
 def test_seven_processes_have_more_renamings_than_fit_into_a_byte() -> None:
     both = question("unordered", 7, 1)
     found = both.native(symmetry=True)
-    assert (found.states, found.broken) == (3, both.native().broken)
+    assert (found.states, found.violated) == (3, both.native().violated)

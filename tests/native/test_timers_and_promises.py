@@ -196,7 +196,7 @@ def test_a_loop_takes_each_action_that_is_possible_for_ever() -> None:
         (
             {"timers": ("tick",)},
             {},
-            r"Mine\.internal .* can go on for ever: 'beat'.* \['tick'\] names no such step: timers = \(\"beat\",\)",
+            r"Mine\.internal .* can run forever: 'beat'.* \['tick'\] names no such step: timers = \(\"beat\",\)",
         ),
         ({"timers": ()}, {"parameters": {"copies": 2}}, "Mine has no parameter 'copies'; its parameters: none"),
         ({}, {"engine": "native"}, "Mine: --engine native: the native engine does not support timers; leave that out"),
@@ -287,8 +287,10 @@ class Forwards:
 def test_nodes_are_held_to_their_promises() -> None:
     result = cr.conform(Forwards, 2, 2, channel="lossy-fifo")
     assert (result.verdict, result["delivers-all"].verdict) == ("holds", "violated")
-    assert cr.conform(type("Mine", (Forwards,), {"promises": ("fifo",)}), 2, 2, channel="lossy-fifo").broken == ["fifo"]
-    assert cr.conform(type("Mine", (Forwards,), {"promises": "fifo"}), 2, 2).broken == ["fifo"]
+    assert cr.conform(type("Mine", (Forwards,), {"promises": ("fifo",)}), 2, 2, channel="lossy-fifo").violated == [
+        "fifo"
+    ]
+    assert cr.conform(type("Mine", (Forwards,), {"promises": "fifo"}), 2, 2).violated == ["fifo"]
     with pytest.raises(BadInput, match="did you mean 'fifo'"):
         cr.conform(type("Mine", (Forwards,), {"promises": "fifi"}), 2, 2)
     with pytest.raises(WrongMachine, match="did you mean 'fifo'"):
@@ -306,7 +308,7 @@ def failure(subject: Any, **given: Any) -> str:
 
 def test_random_walks_find_a_run_that_never_ends_and_show_its_loop() -> None:
     said = failure(IgnoresDuplicates)
-    assert said.startswith("it goes on for ever; never delivered: m2 at ")
+    assert said.startswith("it never terminates; never delivered: m2 at ")
     loop = says(said)[says(said).index("and then again and again:") + 1 :]
     assert 2 <= len(loop) <= 40
     assert {line.split(": ")[1].split(" from")[0] for line in loop} == {"retransmit", "receive data m1"}
@@ -345,16 +347,16 @@ class Twice(Forwards):
 
 def test_a_second_delivery_hides_no_other_fault_if_it_may_happen() -> None:
     found = cr.conform_at_random(Twice, 2, 2, runs=50)
-    assert (found.broken, len(found["delivers-once"].run or ())) == (["fifo"], 2)
+    assert (found.violated, len(found["delivers-once"].run or ())) == (["fifo"], 2)
     kept = cr.conform_at_random(Twice, 2, 2, channel="fifo", runs=50)
     assert (kept.verdict, kept["delivers-once"].verdict) == ("holds", "violated")
-    assert "fifo: broken" in failure(Twice)
+    assert "fifo: violated" in failure(Twice)
     stateful(Twice, messages=2, processes=(2, 2), walks=50, channel="fifo").TestCase("runTest").runTest()
     assert "a second time" in failure(type("Mine", (Twice,), {"promises": ("delivers-once",)}), channel="fifo")
 
 
 def test_each_promised_order_is_judged_in_random_walks() -> None:
-    assert "fifo: broken" in failure(Reverses)
+    assert "fifo: violated" in failure(Reverses)
     assert failure(type("Mine", (Reverses,), {"promises": ("total", "delivers-once")}), order="fifo")
 
 

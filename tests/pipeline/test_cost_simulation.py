@@ -1,4 +1,4 @@
-"""Simulations agree with theory and with the specification; stamps and packets have the bytes that the texts say."""
+"""Simulations agree with theory and with the specification; stamps and packets have the bytes that the papers say."""
 
 from __future__ import annotations
 

@@ -105,9 +105,9 @@ def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: 
     for more, expected in (
         (
             ["--out", str(tmp_path)],
-            f"crownless: 2 of 4 simulations kept in {tmp_path}; the same command goes on from there",
+            f"crownless: 2 of 4 simulations kept in {tmp_path}; the same command resumes there",
         ),
-        ([], "crownless: 2 of 4 simulations done, none kept; with --out FOLDER they are"),
+        ([], "crownless: 2 of 4 simulations done, none saved; --out FOLDER saves them"),
     ):
         monkeypatch.setattr("crownless.research.costs.sweeping.simulate", interrupted)
         options = ["rst", "--seeds", "4", "-m", "60"]
@@ -132,7 +132,7 @@ def test_points_have_the_means_of_their_rows() -> None:
     (matrix,) = (point for point in found if point["protocol"] == "rst" and point["load"] == 0.1)
     values = [row["added"] for row in rows if row["protocol"] == "rst" and row["load"] == 0.1]
     assert matrix["added"] == estimate(values)
-    assert matrix.stuck == matrix.broken == 0
+    assert matrix.stuck == matrix.violated == 0
     json.dumps([point.json() for point in found])
 
 
@@ -287,7 +287,7 @@ def test_each_figure_of_the_page_is_one_of_the_table() -> None:
     figures = re.findall(r"[\d.]+ ± [\d.]*\d", (DOCS / "costs.md").read_text("utf-8"))
     assert len(figures) > 15
     assert set(figures) <= known
-    assert all(line["broken"] == "0" for line in committed_figures())
+    assert all(line["violated"] == "0" for line in committed_figures())
 
 
 def test_evidence_compares_the_same_messages() -> None:

@@ -255,7 +255,7 @@ def test_unsupported_requests_are_refused(crownless: Crownless) -> None:
     assert crownless("check", "rst", "--master", "local") == (
         2,
         "",
-        "crownless: --master: only of --engine spark; leave it out, or use --engine spark\n",
+        "crownless: --master requires --engine spark; leave it out, or add --engine spark\n",
     )
     with pytest.raises(BadInput, match="not of Spark Connect"):
         found_by(question("rst", 3, 3), cast(Any, SimpleNamespace()))

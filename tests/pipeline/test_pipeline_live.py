@@ -75,9 +75,9 @@ def certain(lines: Iterable[str], first: int) -> list[str]:
     return [json.dumps({**e, "index": k - first}) for (p, k), e in events.items() if first <= k < ends[p]]
 
 
-def broken_by(lines: Sequence[str]) -> set[str]:
+def violated_by(lines: Sequence[str]) -> set[str]:
     verdicts = judge_run("r", lines, ALL.orders, "pending").verdicts if lines else []
-    return {one.order for one in verdicts if one.outcome == "broken"}
+    return {one.order for one in verdicts if one.outcome == "violated"}
 
 
 def has_unusable_rows(lines: Sequence[str]) -> bool:
@@ -90,7 +90,7 @@ def standing(records: Sequence[Record]) -> dict[str, str]:
     stand: dict[str, str] = {}
     for row in records:
         if row["record_type"] == "withdrawn":
-            assert stand.pop(row["order"]) == "broken"
+            assert stand.pop(row["order"]) == "violated"
             assert row["because"]
         elif row["record_type"] == "verdict":
             assert row["order"] not in stand
@@ -103,7 +103,7 @@ def test_standing_verdicts_are_those_of_the_certain_events_and_in_the_end_those_
     chance, seen = Random(seed), Counter[str]()
     for k in range(60):
         run = random_run(chance, "r", holes=False)
-        while chance.random() < 0.8 and not broken_by([json.dumps(e) for e in run]):
+        while chance.random() < 0.8 and not violated_by([json.dumps(e) for e in run]):
             run = random_run(chance, "r", holes=False)
         kind, run = spoilt(chance, run) if chance.random() < 0.6 else ("none", run)
         lines = [json.dumps(e) for e in run]
@@ -119,15 +119,15 @@ def test_standing_verdicts_are_those_of_the_certain_events_and_in_the_end_those_
             received += batch
             clean = clean and not has_unusable_rows(received)
             if clean:
-                known = broken_by(certain(received, first))
-                assert standing(records) == dict.fromkeys(known, "broken"), (k, kind)
+                known = violated_by(certain(received, first))
+                assert standing(records) == dict.fromkeys(known, "violated"), (k, kind)
                 seen["early"] += bool(known and len(received) < len(lines))
         seen["withdrawn"] += any(row["record_type"] == "withdrawn" for row in records)
         records += live.end()
         whole = judge_run("r", lines, query.orders, query.reading)
         assert standing(records) == {one.order: one.outcome for one in whole.verdicts}, (k, kind)
         assert sum(row["rows"] for row in records if row["record_type"] == "judged") == whole.judged
-        quarantine = sorted(row["row"] for row in records if row["record_type"] == "quarantine")
+        quarantine = sorted(row["row"] for row in records if row["record_type"] == "left_out")
         assert quarantine == sorted(text for text, _ in whole.quarantine)
         seen[kind] += 1
     assert min(seen[kind] for kind in ("none", "lost", "no event", "sent twice", "early", "withdrawn")) > 1, seen
@@ -150,10 +150,10 @@ def facts(records: Iterable[Record]) -> list[tuple[Any, ...]]:
 )
 def test_a_contradiction_withdraws_reported_verdicts_and_defers_all_others_to_the_end(line: str, reason: str) -> None:
     live = LiveRun("r", FIFO)
-    assert facts(live.add([X, Y, Y_FIRST])) == [("verdict", "fifo", "broken")]
+    assert facts(live.add([X, Y, Y_FIRST])) == [("verdict", "fifo", "violated")]
     assert facts(live.add([line])) == [("withdrawn", "fifo", reason)]
     crossed = [json.dumps({**json.loads(e), "process": p}) for e, p in ((X, "P4"), (Y, "P5"))]
-    assert facts(live.add([*crossed, X])) == [("quarantine", X, Copy("P1", 0).text)]
+    assert facts(live.add([*crossed, X])) == [("left_out", X, Copy("P1", 0).text)]
     assert facts(live.end())[0][:2] == ("verdict", "fifo")
     live = LiveRun("r", FIFO)
     assert facts(live.add([X, Y, Y_FIRST, line])) == []
@@ -162,8 +162,8 @@ def test_a_contradiction_withdraws_reported_verdicts_and_defers_all_others_to_th
 def test_a_verdict_that_the_whole_run_does_not_support_is_withdrawn_in_the_end() -> None:
     live = LiveRun("r", FIFO)
     # If x may have been delivered among the missing events, it does not count as sent.
-    assert facts(live.add([X, Y, Y_FIRST, event("P2", 5, "internal", None)])) == [("verdict", "fifo", "broken")]
-    because = "not broken by what is logged; P2: events 1 to 4 are missing"
+    assert facts(live.add([X, Y, Y_FIRST, event("P2", 5, "internal", None)])) == [("verdict", "fifo", "violated")]
+    because = "not violated by what is logged; P2: events 1 to 4 are missing"
     assert facts(live.end())[:2] == [("withdrawn", "fifo", because), ("verdict", "fifo", "unknown")]
 
 
@@ -181,7 +181,7 @@ def test_orders_for_which_too_much_is_held_are_deferred_to_the_end_with_a_record
     assert live.monitor.named.keys() == {"slow"}
     # FIFO and causal order need no such room.
     records = list(live.add([event("P2", 301, "send", "last", "P3"), event("P3", 0, "deliver", "last")]))
-    assert {row["order"]: row["verdict"] for row in records} == dict.fromkeys(list(ORDERS)[1:], "broken")
+    assert {row["order"]: row["verdict"] for row in records} == dict.fromkeys(list(ORDERS)[1:], "violated")
 
 
 # -- many runs ---------------------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def test_a_run_ends_when_the_stream_has_run_for_the_idle_timeout(clock: Clock, t
 
     first = live()
     first.add(0, rows(X, "{"))
-    assert facts(records)[0][:2] == ("quarantine", "{")
+    assert facts(records)[0][:2] == ("left_out", "{")
     # A batch, or a pause, that takes longer than the timeout counts for a part of it; so events may be waiting.
     assert poll(first, 1, 1, 1, 90) == []
     # Another start goes on where the state was saved; the time between does not count, nor a batch that comes again.
@@ -233,7 +233,7 @@ def test_a_run_ends_when_the_stream_has_run_for_the_idle_timeout(clock: Clock, t
     assert poll(second, 2, 2, 1.5) == []
     assert poll(second, 1) == ["verdict", "hole", "judged"]  # the row without a run may be of it
     second.add(2, rows(Y))
-    assert facts(records)[-1] == ("quarantine", Y, "it came after the run had ended")
+    assert facts(records)[-1] == ("left_out", Y, "it arrived after the run had ended")
     clock.now += 3600
     for _ in range(1800):
         poll(second, 2.1)
@@ -278,8 +278,8 @@ OF_NO_RUN = '{"process": "P2", "index"'
     ("lines", "before", "after"),
     [
         (KEPT, {"kept"}, {"unknown"}),
-        ([X, Y, Y_FIRST], {"broken"}, {"unknown"}),  # the late row could receive x
-        ([X, Y, Y_FIRST, LATE_X], {"broken"}, {"broken"}),
+        ([X, Y, Y_FIRST], {"violated"}, {"unknown"}),  # the late row could receive x
+        ([X, Y, Y_FIRST, LATE_X], {"violated"}, {"violated"}),
         ([event("P1", 0, "internal")], {"nothing"}, {"unknown"}),
     ],
 )
@@ -302,7 +302,7 @@ def test_a_row_that_names_no_run_may_be_of_a_run_in_progress_and_of_one_that_beg
     records: list[Record] = []
     live = LiveLog(records.extend, event_time="at", max_lateness=0, idle_timeout=10, retention=50)
     live.add(0, [("r", one, 0.0) for one in (X, Y, Y_FIRST, LATE_X)])
-    assert verdicts_after(records, "r")["fifo"] == "broken"
+    assert verdicts_after(records, "r")["fifo"] == "violated"
     live.add(1, [(UNKNOWN_RUN, OF_NO_RUN, None)])
     assert verdicts_after(records, "r") == {}
     live.add(2, [("s", one, 1.0) for one in KEPT])
@@ -310,7 +310,7 @@ def test_a_row_that_names_no_run_may_be_of_a_run_in_progress_and_of_one_that_beg
     live.add(4, [("u", one, 200.0) for one in KEPT])
     live.add(5, [("v", event("P1", 0, "internal"), 300.0)])
     fifo = {run: verdicts_after(records, run)["fifo"] for run in "rstu"}
-    assert fifo == {"r": "broken", "s": "unknown", "t": "unknown", "u": "kept"}
+    assert fifo == {"r": "violated", "s": "unknown", "t": "unknown", "u": "kept"}
 
 
 def test_rows_of_any_kind_become_lines_with_their_times() -> None:
@@ -343,10 +343,10 @@ def test_a_live_log_is_reported_until_an_interrupt(spark: SparkSession, tmp_path
     options = ["--engine", "spark", "--live", "--idle-timeout", "600", "--out", out, "--json"]
     code, printed, err = crownless("classify", str(folder), *map(str, options))
     thread.join()
-    assert (code, err) == (1, f"crownless: judging what is put into {folder}; Ctrl-C ends it\n")
+    assert (code, err) == (1, f"crownless: judging files added to {folder}; Ctrl-C to stop\n")
     records = [json.loads(line)["update"] for line in printed.splitlines()]
     assert {(row["run"], row["order"], row["verdict"]) for row in records} == {
-        ("r", order, "broken") for order in ("causal", "mailbox", "one-n", "n-n", "synchronous")
+        ("r", order, "violated") for order in ("causal", "mailbox", "one-n", "n-n", "synchronous")
     }
     assert len(records) == spark.read.parquet(str(out)).count()
     assert crownless("classify", str(tmp_path / "nowhere"), "--engine", "spark", "--live").code == 2

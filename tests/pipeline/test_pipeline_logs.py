@@ -73,7 +73,7 @@ def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: 
         known = judge_run(run, [*of_run, "[1]", "\\xff"], tuple(ORDERS)).verdicts
         assert {order: found[run, order][0] for order in ORDERS} == {one.order: one.outcome for one in known}
     assert judged.account() == (len(lines) + 3, len(lines), 3)
-    rows = {row["row"]: row["run"] for row in judged.quarantine.collect()}
+    rows = {row["row"]: row["run"] for row in judged.left_out.collect()}
     assert rows == {half: "odd", "[1]": None, "\\xff": None}
     assert judged.holes.count() > 5
     with pytest.raises(AssertionError, match="rows were dropped"):
@@ -127,7 +127,7 @@ def test_a_column_orders_the_events(
     judged = judge(read(spark, str(tmp_path), "ts"))
     found = collected(judged)
     agree({key: of for key, of in found.items() if key[0] not in ("tied", "late")}, lines, "lost")
-    reasons = sorted(row["reason"] for row in judged.quarantine.collect())
+    reasons = sorted(row["reason"] for row in judged.left_out.collect())
     assert reasons[1:] == [f"{rows[0]['process']} has two events 0"] * 2
     assert reasons[0] == "'index' is missing"
     with pytest.raises(BadInput, match="unknown column 'at'"):
@@ -157,7 +157,7 @@ def test_values_of_another_kind_than_most_have_no_place(
     options = (tmp_path, "--order-by", "ts", "--order", "fifo")
     facts = crownless(*options, "--json")
     assert facts.code == 3
-    assert json.loads(facts.out)["summary"]["rows"]["quarantined"] == places.count(None)
+    assert json.loads(facts.out)["summary"]["rows"]["left_out"] == places.count(None)
     assert json.loads(facts.out)["summary"]["notes"] == [LOST_UNSEEN]
     assert f"note: {LOST_UNSEEN}" in " ".join(crownless(*options).out.split())
 
@@ -165,9 +165,9 @@ def test_values_of_another_kind_than_most_have_no_place(
 def test_a_quarantined_row_of_no_known_run_is_noted(tmp_path: Path, crownless: Callable[..., Answer]) -> None:
     lines = random_log(5, 3, holes=False, multicasts=False)
     whole, cut = (written(tmp_path / name, [*lines, *more]) for name, more in (("a.jsonl", ()), ("b.jsonl", ("{",))))
-    assert "skipped without a run" not in crownless(whole).out
+    assert "without a run left out" not in crownless(whole).out
     answer = crownless(cut)
-    said = "note: 1 row skipped without a run: any run may lack them: no order is surely kept"
+    said = "note: 1 row without a run left out; any run may lack them, so no order is known to be kept"
     assert said in " ".join(answer.out.split())
     assert re.search(r"fifo .* 0 +[0-9]+ +[0-9]+\n", answer.out), "no run is known to keep it"
 
@@ -183,14 +183,14 @@ def test_one_large_run_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
     known = by_classify(lines, "lost")
     assert {key: of[0] for key, of in collected(judged).items()} == {key: of[0] for key, of in known.items()}
     assert judged.account() == (len(lines) + 1, len(lines), 1)
-    assert [row["reason"].endswith("one a copy of the other") for row in judged.quarantine.collect()] == [True]
+    assert [row["reason"].endswith("one a copy of the other") for row in judged.left_out.collect()] == [True]
 
 
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
         ([SEND, DELIVER, "{"], {"kept", "unknown"}),
-        ([*log("P1: x>P2 y>P2", "P2: y x"), event("P9", 4, "odd")], {"kept", "broken"}),
+        ([*log("P1: x>P2 y>P2", "P2: y x"), event("P9", 4, "odd")], {"kept", "violated"}),
         ([event("P1", 0, "odd")], {"unknown"}),
         ([SEND, event("P1", 1, "internal", None, run="s")], "of several runs, such as 'r' and 's'"),
         ([SEND, DELIVER, event("P2", 1, "deliver")], "P2 delivers x twice"),
@@ -226,7 +226,7 @@ def test_clocks_are_compared_with_the_messages_of_each_run(spark: SparkSession, 
     judged = judge_by_clocks(read(spark, path))
     assert {key: of[0] for key, of in collected(judged).items()} == known
     assert judged.account() == (len(lines), len(lines), 0)
-    # A clock that does not go with the others, in one run, and one without a clock: nothing else is unknown.
+    # A clock that contradicts the others, in one run, and one without a clock: nothing else is unknown.
     first, second = (next(e for e in clocked if e["run"] == run) for run in ("run0", "run1"))
     first["clock"], second["clock"] = [99] * len(first["clock"]), None
     parquet(tmp_path / "log.parquet", *_flat(clocked))
@@ -257,7 +257,7 @@ def crownless(crownless: Crownless) -> Callable[..., Answer]:
 def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(crownless: Any, tmp_path: Path) -> None:
     path, out = written(tmp_path / "log.jsonl", [SEND, DELIVER]), tmp_path / "out"
     code, printed, _ = crownless(path, "--order", "fifo", "--out", out)
-    assert (code, "2 rows, 2 judged, 0 not" in printed) == (0, True)
+    assert (code, "2 rows, 2 judged, 0 left out" in printed) == (0, True)
     assert len(pq.read_table(out / "record_type=verdict")) == 1
     code, printed, err = crownless(path, "--out", out)
     assert (code, printed, err) == (2, "", f"crownless: {out}: the folder exists already; name a new folder\n")
@@ -266,9 +266,9 @@ def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(crownless
         code, printed, err = crownless(path, "--json", *mode)
         assert (code, err) == (1, "")
         facts = json.loads(printed)["summary"]
-        assert facts["rows"] == {"read": 6, "judged": 6, "quarantined": 0}
-        assert facts["orders"]["fifo"]["runs"] == {"kept": 1, "broken": 0, "unknown": 0, "nothing": 0}
-        assert facts["orders"]["causal"]["first_broken"]["witness"]["kind"] == "overtaking"
+        assert facts["rows"] == {"read": 6, "judged": 6, "left_out": 0}
+        assert facts["orders"]["fifo"]["runs"] == {"kept": 1, "violated": 0, "unknown": 0, "nothing": 0}
+        assert facts["orders"]["causal"]["first_violated"]["witness"]["kind"] == "overtaking"
     written(tmp_path / "log.jsonl", [SEND, "{"])
     assert crownless(path, "--order", "fifo")[0] == 3
 

@@ -130,7 +130,7 @@ def test_a_computation_on_the_page_distinguishes_each_pair_of_orders() -> None:
     ("example", "shows"),
     [
         ("check_a_class.py", "ForgetsOthers violates causal:"),
-        ("classify_a_log.py", "causal: broken, billing receives reserved before order-1"),
+        ("classify_a_log.py", "causal: violated, billing receives reserved before order-1"),
     ],
 )
 def test_an_example_runs(example: str, shows: str) -> None:
@@ -166,7 +166,7 @@ def test_the_example_of_a_test_suite_passes(tmp_path: Path) -> None:
 
 
 def test_the_page_gives_the_reference_of_the_key_in_the_report() -> None:
-    report = (ROOT / "src/crownless/command_line/verbs/classify_report.py").read_text("utf-8")
+    report = (ROOT / "src/crownless/command_line/commands/classify_report.py").read_text("utf-8")
     keys = set(re.findall(r"\[(\w+)\]\"", report))
     assert keys == {"DFLL23"}
     text = " ".join((ROOT / "docs/event_logs.md").read_text("utf-8").split())

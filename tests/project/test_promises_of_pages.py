@@ -39,13 +39,13 @@ def text_of(document: str) -> str:
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
-def options_of(verb: str) -> set[str]:
-    command = command_line.crownless.get_command(click.Context(command_line.crownless), verb)
+def options_of(name: str) -> set[str]:
+    command = command_line.crownless.get_command(click.Context(command_line.crownless), name)
     assert command is not None
     return {option for parameter in command.params for option in parameter.opts} | {"--help", "-h"}
 
 
-OPTIONS = {verb: options_of(verb) for verb in command_line.VERBS}
+OPTIONS = {name: options_of(name) for name in command_line.COMMANDS}
 #: Options of other programs that the documents mention.
 OF_OTHERS = {
     "--conf",  # spark-submit
@@ -55,7 +55,7 @@ OF_OTHERS = {
     "--quiet",
     "--strict",  # mkdocs
     "--tb",  # pytest
-    "--version",  # crownless without a verb
+    "--version",  # crownless without a command
 }
 #: Options of the project's own scripts.
 OF_SCRIPTS = {
@@ -73,10 +73,10 @@ def test_every_option_that_a_document_names_exists(document: str) -> None:
 
 
 def commands_in(document: str) -> Iterator[tuple[str, list[str]]]:
-    """Each verb that a document shows as a command, in a block or in the text, with its options."""
+    """Each command that a document shows as a command, in a block or in the text, with its options."""
     text = text_of(document).replace("\\\n", " ")
     for found in re.finditer(r"(?<![\w./-])crownless ([a-z]+)((?: [^`\n]*)?)", text):
-        if found[1] in command_line.VERBS:
+        if found[1] in command_line.COMMANDS:
             command = re.split(r" -- | \| |; | > |  #", f"{found[2]} ")[0]
             yield found[1], re.findall(r"(?<![\w-])--?[a-z][a-z-]*\b", without_quoted(command))
 
@@ -88,19 +88,19 @@ def without_quoted(command: str) -> str:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_command_that_a_document_shows_has_options_of_its_verb(document: str) -> None:
-    for verb, options in commands_in(document):
-        assert set(options) <= OPTIONS[verb], verb
+    for name, options in commands_in(document):
+        assert set(options) <= OPTIONS[name], name
 
 
 def test_commands_are_found_in_documents() -> None:
-    shown = {verb for document in DOCUMENTS for verb, _ in commands_in(document)}
-    assert shown == set(command_line.VERBS)
+    shown = {name for document in DOCUMENTS for name, _ in commands_in(document)}
+    assert shown == set(command_line.COMMANDS)
     assert ("check", ["-n", "-m", "--channel"]) in commands_in("README.md")
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------
 
-#: A quick command of each verb whose keys are not those of a search that takes long.
+#: A quick command of each command whose keys are not those of a search that takes long.
 QUICK = {
     "check": "rst -n 2 -m 1",
     "classify": "kuper-alice-bob-carol.jsonl",
@@ -111,21 +111,21 @@ QUICK = {
     "show": "mf-fig8",
     "vectors": "-n 2 -m 1",
 }
-#: The rows of the table: verb → its first keys.
+#: The rows of the table: command → its first keys.
 KEYS = dict(re.findall(r"^\| `(\w+)` \| (`\w+`(?:, `\w+`)*)", text_of("docs/command_line.md"), re.MULTILINE))
 
 
 def test_the_page_has_the_keys_of_every_verb() -> None:
-    assert KEYS.keys() | {"list"} == {*command_line.VERBS}
+    assert KEYS.keys() | {"list"} == {*command_line.COMMANDS}
 
 
-@pytest.mark.parametrize("verb", QUICK)
+@pytest.mark.parametrize("name", QUICK)
 def test_the_object_of_a_verb_has_the_keys_of_the_page(
-    verb: str, crownless: Crownless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, crownless: Crownless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    facts = crownless(verb, *QUICK[verb].split(), "--json").json
-    assert set(re.findall(r"\w+", KEYS[verb])) <= facts.keys()
+    facts = crownless(name, *QUICK[name].split(), "--json").json
+    assert set(re.findall(r"\w+", KEYS[name])) <= facts.keys()
 
 
 # -- installing --------------------------------------------------------------------------------------------------------

@@ -226,5 +226,5 @@ def test_how_far_it_goes_for_others(protocol: str, shown: tuple[str, str, str]) 
 
 @pytest.mark.parametrize("protocol", ["isis", "optimal", "extra-messages"])
 def test_what_cannot_be_put_to_z3_is_bad_input(protocol: str) -> None:
-    with pytest.raises(BadInput, match=f"{protocol}: its steps cannot be put to z3"):
+    with pytest.raises(BadInput, match=f"{protocol}: z3 cannot execute its steps"):
         discover(protocol)

@@ -64,12 +64,12 @@ def named(found: KnobMap, name: str) -> Any:
 def test_an_outside_class_with_two_knobs_is_mapped(own: KnobMap) -> None:
     said = {each.combination.name: (each.outcome, each.violated) for each in own.decisions.values()}
     assert said == {
-        "as published": ("right", None),
+        "as published": ("holds", None),
         "number: from one": ("violated", "delivers-all"),
         "accepts: the next, from one": ("violated", "delivers-all"),
-        "accepts: any earlier": ("right", None),
+        "accepts: any earlier": ("holds", None),
         "accepts: anything": ("violated", "fifo"),
-        "number: from one, accepts: the next, from one": ("right", None),
+        "number: from one, accepts: the next, from one": ("holds", None),
         "number: from one, accepts: any earlier": ("violated", "delivers-all"),
         "number: from one, accepts: anything": ("violated", "fifo"),
     }
@@ -98,7 +98,7 @@ def test_what_is_said_of_all_right_combinations_has_its_bound() -> None:
     (family,) = found.families
     assert family.generates.startswith("equals causal within (2, 2) (there = fifo, mailbox")
     assert found.idle == (
-        "never matter to what is right up to (2, 2), and generated up to (2, 2), however the others stand: "
+        "never change what holds up to (2, 2) or is generated up to (2, 2), whatever the other knobs: "
         "acknowledgement ends"
     )
     page = page_of(found, None, "page.md")
@@ -139,19 +139,19 @@ def test_a_wrong_alternative_has_a_shortest_run(own: KnobMap) -> None:
 
 def test_what_no_proof_covers_says_so(own: KnobMap) -> None:
     assert own.published.row["unproved"] == "no proof for every n covers this class"
-    assert own.headline == "8 combinations: 3 right"
+    assert own.headline == "8 combinations: 3 hold"
 
 
 def test_the_command_reports_it(crownless: Crownless, tmp_path: Path) -> None:
     svg, page = tmp_path / "map.svg", tmp_path / "map.md"
     answer = crownless("knobs", OWN, "--workers", 1, "--svg", svg, "--page", page)
     assert answer.code == 0, answer.err
-    assert answer.out.splitlines()[-1] == ("8 combinations: 3 right; 3 violate delivers-all; 2 violate fifo")
+    assert answer.out.splitlines()[-1] == ("8 combinations: 3 hold; 3 violate delivers-all; 2 violate fifo")
     squares = [each for each in ElementTree.parse(svg).iter() if each.tag.endswith("title")]
     assert len(squares) == 4 * 4 - 3 * 2, "every pair but those of one knob"
     assert "P2: deliver m2 from P1" in "".join(filter(None, (each.text for each in squares)))
     assert "![What every two alternatives do together](map.svg)" in page.read_text("utf-8")
-    assert "| anything | violates fifo in 3 actions, at (2, 2); right over the fifo channel, up to (2, 3) |" in (
+    assert "| anything | violates fifo in 3 actions, at (2, 2); holds over the fifo channel, up to (2, 3) |" in (
         page.read_text("utf-8")
     )
     shown = crownless("knobs", OWN, "--workers", 1, "--show", "accepts: anything")
@@ -160,9 +160,9 @@ def test_the_command_reports_it(crownless: Crownless, tmp_path: Path) -> None:
     assert crownless("knobs", OWN, "--show", "accepts: anything", "--out", tmp_path).code == 2
     facts = crownless("knobs", OWN, "--workers", 1, "--json", "--out", tmp_path / "kept").json
     table = parquet.read_table(tmp_path / "kept" / "combinations.parquet").to_pylist()
-    assert next(row["combination"] for row in table if row["outcome"] == "right") == "as published"
+    assert next(row["combination"] for row in table if row["outcome"] == "holds") == "as published"
     assert "  P2: deliver m2 from P1" in shown.out.splitlines()
-    assert (facts["combinations"], facts["outcomes"]["right"], facts["islands"]) == (8, 3, [2, 1])
+    assert (facts["combinations"], facts["outcomes"]["holds"], facts["islands"]) == (8, 3, [2, 1])
 
 
 def test_any_verb_takes_a_combination(crownless: Crownless) -> None:
@@ -202,7 +202,7 @@ def test_a_combination_whose_code_fails_is_wrong(crownless: Crownless) -> None:
     kind = type("Fails", (FifoByKnobs,), {"knobs": {"accepts": fails}})
     found = cr.knobs(kind)
     decision = found["accepts: fails"]
-    assert (found.published.outcome, decision.outcome, decision.violated) == ("right", "violated", "fails")
+    assert (found.published.outcome, decision.outcome, decision.violated) == ("holds", "violated", "fails")
     assert "'int' object is not subscriptable" in decision.said
     first = type("Fails", (FifoByKnobs,), {"knobs": {"accepts": dict(reversed(fails.items()))}})
     with pytest.raises(cr.BadInput, match="not subscriptable"):
@@ -236,7 +236,7 @@ def test_what_ended_early_is_decided_later(tmp_path: Path) -> None:
     """A limit is nothing about a combination."""
     ended = cr.knobs(FifoByKnobs, max_seconds=0.0, out=tmp_path)
     assert ended.outcomes["unknown"] == 8
-    assert cr.knobs(FifoByKnobs, out=tmp_path).outcomes["right"] == 3
+    assert cr.knobs(FifoByKnobs, out=tmp_path).outcomes["holds"] == 3
 
 
 def test_what_ends_early_is_reported(crownless: Crownless, tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_sent_alone_is_found_right_and_only_with_the_receivers_increment(of_rst:
 
 @pytest.mark.thorough
 def test_nothing_is_proved_and_refuted(of_rst: KnobMap) -> None:
-    proved = [each for each in of_rst.right if each.proved]
+    proved = [each for each in of_rst.holding if each.proved]
     assert len(proved) > 5
     assert of_rst.contradictions == []
     row = {**proved[0].row, "violated": "causal"}
@@ -332,14 +332,14 @@ def test_the_row_and_the_column_are_refuted_only_among_four() -> None:
     both = "the sender's row and the receiver's column"
     alternatives = {name: RstByKnobs.knobs["attached"][name] for name in ("SENT", both)}
     kind, row_and_column = type("Row", (RstByKnobs,), {"knobs": {"attached": alternatives}}), f"attached: {both}"
-    assert named(cr.knobs(kind, 3, 4), row_and_column).outcome == "right"
+    assert named(cr.knobs(kind, 3, 4), row_and_column).outcome == "holds"
     four = named(cr.knobs(kind, 4, 4), row_and_column)
     assert (four.violated, len(four.run)) == ("causal", 7)
 
 
 @pytest.mark.thorough
 def test_what_is_proved_holds_at_a_larger_bound(of_rst: KnobMap) -> None:
-    for each in of_rst.right:
+    for each in of_rst.holding:
         if each.proved:
             result = run_check(Check(each.combination.protocol, 3, 4), workers=1)
             assert not result.violations, each.combination.name

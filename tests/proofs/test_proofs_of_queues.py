@@ -22,7 +22,7 @@ from faulty_queue_machines import (
 from native_engine_setup import question
 from planted import USUAL
 
-from crownless.command_line.verbs.prove import prove_
+from crownless.command_line.commands.prove import prove_
 from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.protocols.buffer import Buffer, State
 from crownless.impl.protocols.extra_messages import ExtraMessages
@@ -249,8 +249,8 @@ def test_the_command_says_why_steps_are_not_shown() -> None:
 
 def test_a_program_that_asks_for_a_sender_breaks_the_order_of_a_machine_that_is_not_shown() -> None:
     program = notation.parse("P1: send a to P3; send b to P3\nP2: send x to P3\nP3: receive from P1; receive from P1")
-    assert "fifo" in question(DeliversTheNewestOfASender, program=program).plain().broken
-    assert "fifo" not in question(Buffer, program=program).plain().broken
+    assert "fifo" in question(DeliversTheNewestOfASender, program=program).plain().violated
+    assert "fifo" not in question(Buffer, program=program).plain().violated
 
 
 def test_a_variation_that_does_the_same_is_shown() -> None:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import crownless
 import crownless as cr
-from crownless.command_line.verbs.prove import prove_
+from crownless.command_line.commands.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.buffer import State as BufferState

@@ -87,7 +87,7 @@ def test_a_search_that_is_not_finished_says_so(crownless: Crownless, monkeypatch
     monkeypatch.setattr(replay, "MAX_STATES", 20)
     answer = crownless("prove", "buffer-bounded")
     assert answer.code == 3
-    assert "nothing is refuted, but not every run was tried: state limit of 20 reached" in answer.out
+    assert "nothing is refuted, but not every run was explored: state limit of 20 reached" in answer.out
     assert "no run violates" not in answer.out
 
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from test_proofs_of_causal_order import CAUSAL, FEW, SEEDS, proof_for, put
 from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, NumbersTheCopies, Planted, TrustsP2ByBranch
 
-from crownless.command_line.verbs.prove import prove_
+from crownless.command_line.commands.prove import prove_
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.workloads import Free
@@ -63,7 +63,7 @@ def broken(kind: type[ProtocolMachine], n: int, messages: int) -> set[str]:
     check = Check(kind(n), workload=workload, channel="unordered", orders=("fifo", "causal")).resolve()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
-        return set(explore(check.system(), check.properties, Limits(states=50_000)).broken)
+        return set(explore(check.system(), check.properties, Limits(states=50_000)).violated)
 
 
 def test_the_fourth_receiver_shows_with_five_processes_and_not_before() -> None:

@@ -37,13 +37,13 @@ def effect(data: dict[str, Any], number: int) -> set[str]:
     return {data["properties"][k][0] for k in data["effects"][number]}
 
 
-def broken_by(data: dict[str, Any], choices: Iterable[int]) -> set[str]:
+def violated_by(data: dict[str, Any], choices: Iterable[int]) -> set[str]:
     """The properties that a run breaks, also by ending."""
-    node, broken = 0, set()
+    node, violated = 0, set()
     for choice in choices:
         _, node, number = data["moves"][node][3 * choice : 3 * choice + 3]
-        broken |= effect(data, number)
-    return broken | effect(data, data["ends"].get(str(node), 0))
+        violated |= effect(data, number)
+    return violated | effect(data, data["ends"].get(str(node), 0))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from browser import needs_chromium, one_browser, opened  # noqa: F401
 from command_line_runner import Crownless
-from explorer_pages import CAUSAL, broken_by, effect
+from explorer_pages import CAUSAL, effect, violated_by
 
 import crownless as cr
 from crownless.model_check.system.request import Check
@@ -35,8 +35,8 @@ def test_the_failures_of_nodes_are_on_the_page(crownless: Crownless, tmp_path: P
         "        print(1 / 0)\n"
     )
     space = crownless("explore", f"{file}", "-n", "2", "-m", "1", "--json").json["space"]
-    broken = [effect(space, number) for flat in space["moves"] for number in flat[2::3]]
-    assert sum("node-fails" in names for names in broken) == 2
+    violated = [effect(space, number) for flat in space["moves"] for number in flat[2::3]]
+    assert sum("node-fails" in names for names in violated) == 2
 
 
 def test_a_saved_run_a_computation_and_a_protocol_are_explored(crownless: Crownless, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_run_of_a_protocol_of_ones_own_is_explored_where_the_protocol_is_named
     assert (refused.code, refused.out) == (2, "")
     assert "crownless explore mine.py:Mine --replay FILE" in refused.err
     space = crownless("explore", "mine.py:Mine", "--replay", "runs.json", "--json").json["space"]
-    assert {"fifo", "causal"} <= broken_by(space, space["start"])
+    assert {"fifo", "causal"} <= violated_by(space, space["start"])
 
 
 def test_runs_of_implementations_are_explored_without_their_code(crownless: Crownless, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
     saved.write_text(found.out, "utf-8")
     for file in (saved, schedule):
         space = crownless("explore", str(file), "--json").json["space"]
-        assert "causal" in broken_by(space, space["start"])
+        assert "causal" in violated_by(space, space["start"])
     program = ["--", sys.executable, str(Path(CAUSAL).parent / "adapter.py"), "causal.py:OwnColumn"]
     spaces = [
         crownless("explore", "--replay", str(schedule), "--json", *nodes).json["space"] for nodes in ([node], program)
@@ -85,24 +85,24 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("rst", "there is no file to write the page to; add --html page.html, or --serve"),
+        ("rst", "no output is chosen for the page; add --html page.html, or --serve"),
         ("mf-fig8 -n 3 --html x.html", "--processes: a computation has its own processes and messages; leave it out"),
-        ("rst --program kuper-program -n 3 --html x.html", "a program brings its own processes and messages"),
+        ("rst --program kuper-program -n 3 --html x.html", "a program has its own processes and messages"),
         ("gone.txt --html x.html", "gone.txt: cannot read it: No such file or directory"),
         ("nosuch --html x.html", "unknown protocol 'nosuch'"),
         ("rst -n 0 --html x.html", "-n/--processes 0"),
         ("--html x.html", "there is nothing to explore; give a protocol, a class such as node.py:MyNode, a command"),
         ("rst --replay gone.json --html x.html", "gone.json: cannot read it: No such file or directory"),
-        ("mf-fig8 --replay gone.json --html x.html", "--replay: mf-fig8 is no protocol and no class of nodes"),
-        ("rst --replay gone.json --run friday --html x.html", "--run: only of an event log; leave it out"),
-        ("counterexample-mf5 --run friday --html x.html", "--run: only of an event log; leave it out"),
-        ("rst --replay gone.json -n 3 --html x.html", "--processes: the saved run brings its check with it; leave it"),
-        ("rst --html x.html -- ./their-node", "'rst' and a command: one implementation at a time"),
-        (f"{CAUSAL}:Matrix --crash P1 --html x.html", "--crash: only of a protocol; leave it out"),
+        ("mf-fig8 --replay gone.json --html x.html", "--replay: mf-fig8 is neither a protocol nor a node class"),
+        ("rst --replay gone.json --run friday --html x.html", "--run works only with an event log; leave it out"),
+        ("counterexample-mf5 --run friday --html x.html", "--run works only with an event log; leave it out"),
+        ("rst --replay gone.json -n 3 --html x.html", "--processes: the saved run has its own check; leave it"),
+        ("rst --html x.html -- ./their-node", "'rst' and a command are given"),
+        (f"{CAUSAL}:Matrix --crash P1 --html x.html", "--crash: works only with a protocol; leave it out"),
         (f"{CAUSAL}:Matrix -n 1 --html x.html", "-n/--processes 1: not 2 to 16"),
         (f"{CAUSAL}:Matrix --replay s.json -m 2 --html x.html", "--messages: the schedule has its own; leave it out"),
         (f"{CAUSAL}:Matrx --html x.html", f"did you mean 'Matrix'? its protocols and nodes: {CAUSAL}:Matrix"),
-        ("rst --serve --html x.html", "--serve: the page is served or written; leave --html and --json out"),
+        ("rst --serve --html x.html", "--serve cannot be combined with --html or --json; leave --html and --json out"),
         ("rst -n 2 -m 2 --html /none/x.html", "--html /none/x.html: no such folder"),
     ],
 )
@@ -115,7 +115,7 @@ def test_what_cannot_be_explored_is_said(crownless: Crownless, arguments: str, s
 def test_a_page_that_has_not_all_states_says_so(crownless: Crownless, tmp_path: Path) -> None:
     answer = crownless("explore", "rst", "--max-states", "100", "--html", str(tmp_path / "page.html"), "--quiet")
     assert answer.code == 3
-    assert "the page is full with 100 states" in answer.err
+    assert "the page holds the 100 states" in answer.err
 
 
 @contextmanager
@@ -189,7 +189,7 @@ def test_serving_ends_with_an_interrupt() -> None:
     command = [sys.executable, "-m", "crownless", "explore", "unordered", "-n", "2", "-m", "2", "--serve"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as serving:
         assert serving.stderr is not None
-        assert "has the page" in serving.stderr.readline()
+        assert "Serving at" in serving.stderr.readline()
         serving.send_signal(signal.SIGINT)
         assert serving.wait(30) == 0
         assert serving.stderr.read() == ""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from browser import needs_chromium, one_browser, opened
 from command_line_runner import Crownless
-from explorer_pages import broken_by, page_of, space_of
+from explorer_pages import page_of, space_of, violated_by
 from relays import Relay
 
 from crownless.impl.protocols.fifo_sequence import FifoSequence
@@ -71,14 +71,14 @@ def test_a_page_begins_with_a_violation_only_of_what_is_promised() -> None:
     found = first_run(space, space.as_data())
     assert found.shows == "a shortest run that violates what the protocol promises"
     nodes = space.nodes_of(found.choices)
-    assert "total" in space.broken_by(space.moves(nodes[-2])[0][3 * found.choices[-1] + 2])
+    assert "total" in space.violated_by(space.moves(nodes[-2])[0][3 * found.choices[-1] + 2])
 
 
 def test_a_page_begins_with_a_run_that_blocks() -> None:
     space = of_check(Check(type("Refuses", (Unordered,), {"send": lambda *_: []}), 2, 1)).space
-    assert space.broken_by(space.moves(0)[1]) == ["never-blocks"]
+    assert space.violated_by(space.moves(0)[1]) == ["never-blocks"]
     assert "never-blocks" in space.promised
-    assert space.broken_by(space_of(Unordered, 2, 1).moves(0)[1]) == []
+    assert space.violated_by(space_of(Unordered, 2, 1).moves(0)[1]) == []
 
 
 def test_an_order_that_a_user_names_counts_as_promised() -> None:
@@ -148,7 +148,7 @@ def test_the_page_of_a_log_begins_with_its_recorded_order_which_violates_six_ord
 ) -> None:
     space = crownless("explore", str(log_of(tmp_path, TWO_PAIRS)), "--json").json["space"]
     assert len(space["start"]) == len(TWO_PAIRS)
-    assert broken_by(space, space["start"]) == {*ORDERS} - {"asynchronous", "total"}
+    assert violated_by(space, space["start"]) == {*ORDERS} - {"asynchronous", "total"}
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -216,4 +216,4 @@ def test_the_page_of_a_log_shows_its_violations_at_once(crownless: Crownless, tm
     with opened(page) as shown:
         assert shown.locator("#said").inner_text().startswith("This is the order in which the log has these events")
         assert shown.locator("#diagram .events > g").count() == len(TWO_PAIRS)
-        assert shown.locator("#orders .broken").count() == 6
+        assert shown.locator("#orders .violated").count() == 6

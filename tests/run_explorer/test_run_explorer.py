@@ -18,14 +18,14 @@ def test_a_run_is_played_to_a_violation_and_back_and_its_address_leads_there_aga
     with opened(file) as shown:
         choose(shown, "P1: send m1 to P2", "P1: send m2 to P2", "P2: deliver m2 from P1")
         assert "violates fifo" in shown.locator("#run li").nth(2).inner_text()
-        assert shown.locator("#orders .broken").all_inner_texts()[0] == "✗ fifo"
+        assert shown.locator("#orders .violated").all_inner_texts()[0] == "✗ fifo"
         assert shown.locator("#diagram .ring").count() == 1
         status = shown.get_by_role("status").inner_text()
         assert status.startswith("P2: deliver m2 from P1. This violates fifo, causal")
         assert "not fifo: P2 receives m2 and not m1, which was sent earlier" in status
         address = shown.url
         shown.keyboard.press("ArrowLeft")
-        assert shown.locator("#orders .broken").count() == 0
+        assert shown.locator("#orders .violated").count() == 0
         assert shown.locator("#run li").count() == 2
         shown.keyboard.press("ArrowRight")
         assert shown.locator("#run li").count() == 3
@@ -146,10 +146,10 @@ def test_the_browsers_own_back_leads_back_and_an_address_of_another_page_is_refu
     other = tmp_path / "other.html"
     other.write_text(explorer_page(space_of("rst", 3, 2).as_data(), "another page"), "utf-8")
     with opened(other.as_uri() + "#" + address.split("#")[1]) as shown:
-        assert shown.locator("#said").inner_text() == "The run in the address is of another page."
+        assert shown.locator("#said").inner_text() == "The run in the address belongs to another page."
         assert shown.locator("#run li").count() == 0
     with opened(f"{file.as_uri()}#run=abc") as shown:
-        assert "no run that can be read" in shown.locator("#said").inner_text()
+        assert "contains no readable run" in shown.locator("#said").inner_text()
 
 
 @needs_chromium
@@ -180,5 +180,5 @@ def test_names_are_inert(tmp_path: Path) -> None:
 def test_an_address_that_is_none_of_the_page_is_said(tmp_path: Path) -> None:
     file = page_of(tmp_path, space_of("unordered", 2, 1))
     with opened(f"{file.as_uri()}#run=0.99") as shown:
-        assert "goes further than this page" in shown.locator("#said").inner_text()
+        assert "is longer than this page covers" in shown.locator("#said").inner_text()
         assert shown.locator("#run li").count() == 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from browser import needs_chromium, one_browser, opened  # noqa: F401
 from command_line_runner import Crownless
-from explorer_pages import RUNS, broken_by, download, explored, page_of, space_of, the_test_in, violation
+from explorer_pages import RUNS, download, explored, page_of, space_of, the_test_in, violated_by, violation
 
 import crownless as cr
 from crownless.oracle.logs.named_computation import NamedComputation
@@ -33,15 +33,15 @@ def test_what_the_page_saves_can_be_read_again(
     assert name in [known["name"] for known in answer["properties"]]
     assert answer["properties"][0]["run"] == run.json()
     again = crownless("explore", str(saved["json"]), "--json").json["space"]
-    assert name in broken_by(again, again["start"])
+    assert name in violated_by(again, again["start"])
     assert crownless("show", str(saved["json"])).code == 0
     with pytest.raises(AssertionError, match=f"{protocol} violates"):
         the_test_in(saved["test"])()
     if name != "causal":
         return
-    assert crownless("classify", str(saved["itf"]), "--json").json["orders"]["causal"]["verdict"] == "broken"
+    assert crownless("classify", str(saved["itf"]), "--json").json["orders"]["causal"]["verdict"] == "violated"
     orders = crownless("classify", str(saved["shiviz"]), *NAMED_MESSAGES, "--json").json["orders"]
-    assert orders["causal"]["verdict"] == "broken"
+    assert orders["causal"]["verdict"] == "violated"
 
 
 @needs_chromium

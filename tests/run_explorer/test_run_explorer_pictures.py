@@ -75,11 +75,11 @@ def walks(data: dict[str, Any], name: str, count: int) -> Iterator[list[int]]:
     random = Random(0)
     found = 0
     while found < count:
-        node, choices, broken = 0, [], 0
-        while data["moves"][node] and name not in effect(data, broken):
+        node, choices, violated = 0, [], 0
+        while data["moves"][node] and name not in effect(data, violated):
             choices.append(random.randrange(len(data["moves"][node]) // 3))
-            _, node, broken = data["moves"][node][3 * choices[-1] : 3 * choices[-1] + 3]
-        if name in effect(data, broken):
+            _, node, violated = data["moves"][node][3 * choices[-1] : 3 * choices[-1] + 3]
+        if name in effect(data, violated):
             found += 1
             yield choices
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from explorer_pages import CAUSAL, broken_by, effect, space_of, violation
+from explorer_pages import CAUSAL, effect, space_of, violated_by, violation
 
 import crownless as cr
 from crownless.impl import own_protocols
@@ -54,9 +54,9 @@ def test_a_shortest_path_that_breaks_a_property_is_as_long_as_the_engines_run(pr
     first: dict[str, int] = {}
     for node, flat in enumerate(data["moves"]):
         for k in range(0, len(flat), 3):
-            _, after, broken = flat[k : k + 3]
+            _, after, violated = flat[k : k + 3]
             depth.setdefault(after, depth[node] + 1)
-            for name in effect(data, broken):
+            for name in effect(data, violated):
                 first.setdefault(name, depth[node] + 1)
     wanted = {name: len(line.run) for name, line in result.violations.items() if line.run is not None}
     assert first == wanted
@@ -132,7 +132,7 @@ def test_a_page_always_has_the_run_with_which_it_begins() -> None:
     start = choices_of(space_of("rst-column", 3, 4), run)
     data = space.as_data(30, start=start)
     assert len(data["moves"]) < 40
-    assert "causal" in broken_by(data, start)
+    assert "causal" in violated_by(data, start)
 
 
 def test_the_orders_on_the_page_are_those_of_the_computation() -> None:
@@ -140,18 +140,18 @@ def test_the_orders_on_the_page_are_those_of_the_computation() -> None:
     space = space_of("unordered", 2, 3)
     data = space.as_data()
 
-    def runs(node: int, broken: set[str], events: list[tuple[int, str, int]]) -> Iterator[tuple[set[str], Any]]:
+    def runs(node: int, violated: set[str], events: list[tuple[int, str, int]]) -> Iterator[tuple[set[str], Any]]:
         flat = data["moves"][node]
         if not flat:
-            yield broken, events
+            yield violated, events
         for k in range(0, len(flat), 3):
             step, after, breaks = flat[k : k + 3]
             process, _, _, _, _, _, happened, *_ = data["steps"][step]
             further = [(process, kind, message) for kind, message in happened]
-            yield from runs(after, broken | effect(data, breaks), events + further)
+            yield from runs(after, violated | effect(data, breaks), events + further)
 
     counted = 0
-    for broken, events in runs(0, set(), []):
+    for violated, events in runs(0, set(), []):
         senders = {message: process for process, kind, message in events if kind == "send"}
         lines = [
             "; ".join(
@@ -162,7 +162,7 @@ def test_the_orders_on_the_page_are_those_of_the_computation() -> None:
         ]  # fmt: skip
         c = cr.parse(f"P1: {lines[0]}\nP2: {lines[1]}")
         for order in ("fifo", "causal", "mailbox", "one-n", "n-n", "synchronous"):
-            assert decide(c, order).kept == (order not in broken), (order, lines)
+            assert decide(c, order).kept == (order not in violated), (order, lines)
         counted += 1
     assert counted > 100
 
@@ -175,7 +175,7 @@ def test_the_schedule_of_a_violation_is_where_the_page_of_its_nodes_begins(name:
     assert schedule is not None
     explored = of_nodes(nodes, schedule.request, schedule)
     data = explored.space.as_data()
-    assert breaks in broken_by(data, explored.start)
+    assert breaks in violated_by(data, explored.start)
     right = of_nodes(InProcess(own_protocols.load_node(f"{CAUSAL}:Matrix"), 3), schedule.request, schedule)
     assert len(right.start) == len(schedule.steps)
 

@@ -25,7 +25,7 @@ from crownless.run_explorer.state_space import StateSpace
 from crownless.run_explorer.subjects import of_check, of_computation, of_nodes
 
 TIMER = "a timer is pending: LateNode.on_packet"
-HOLE = "not broken by what is logged; a: event 1 is missing"
+HOLE = "not violated by what is logged; a: event 1 is missing"
 
 
 class LateNode:

@@ -103,7 +103,7 @@ def test_the_receivers_of_a_message_are_others_unless_self_sends_are_allowed() -
 
 # -- counts ------------------------------------------------------------------------------------------------------------
 
-#: How many computations there are of n processes and 0, 1, 2, … messages.
+#: How many computations available: n processes and 0, 1, 2, … messages.
 COMPLETE = {2: (1, 2, 7, 34, 209, 1546), 3: (1, 6, 45, 416, 4581), 4: (1, 12, 150, 2120)}
 INCOMPLETE = {2: (1, 4, 18, 100, 673), 3: (1, 12, 129, 1486)}
 

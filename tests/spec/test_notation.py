@@ -80,7 +80,7 @@ REFUSALS = {
     "a process that does nothing has a line, too: 'Bop:'",
     "P1: receive\n\n P1: receive": "3:2: P1 has two lines; line 1 is the first: join them",
     "P1: send x to P2\nP2: ...; send x to P1": "2:10: x is sent twice; the first is in line 1: "
-    "give each message a name of its own",
+    "give each message its own name",
     "P1: send x to P2, P2\nP2:": "1:5: 'send x to P2, P2' names P2 twice; name each receiver once",
     "P1: send x to P2\nP2: receive x; receive x from P1": "2:16: P2 receives x twice; drop one of the two receives",
     "P1: receive\nP2: receive x": "2:5: P2 receives x, which is never sent; "
@@ -90,7 +90,7 @@ REFUSALS = {
     "P1: send x to P2\nP2: receive x from P3\nP3:": "2:5: P2 receives x from P3, but P1 sends it; "
     "write 'receive x from P1'",
     **dict.fromkeys(
-        ["", "\n\n", "# P1: receive"], "there is no process in the text; write one line a process: 'P1: send x to P2'"
+        ["", "\n\n", "# P1: receive"], "the text names no process; write one line a process: 'P1: send x to P2'"
     ),
 }
 

@@ -93,7 +93,7 @@ def test_a_verdict_has_a_witness_exactly_when_the_order_is_broken(decided: Decid
         for order, verdict in verdicts.items():
             assert verdict.order == order
             assert verdict.kept == (verdict.witness is None)
-            assert verdict.json(c)["verdict"] == ("kept" if verdict.kept else "broken")
+            assert verdict.json(c)["verdict"] == ("kept" if verdict.kept else "violated")
 
 
 def test_every_witness_is_genuine(decided: Decided) -> None:

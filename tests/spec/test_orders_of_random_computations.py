@@ -41,7 +41,7 @@ def test_the_graph_procedures_agree_with_the_search_on_random_computations(seed:
 
 
 def test_random_computations_break_every_order_by_itself() -> None:
-    """Each order is broken, with all weaker ones kept, often enough that a fault of its procedure shows."""
+    """Each order is violated, with all weaker ones kept, often enough that a fault of its procedure shows."""
     random = Random(0)
     seen = dict.fromkeys([(order, reading) for order in ORDERS if order != "asynchronous" for reading in READINGS], 0)
     several = incomplete = 0

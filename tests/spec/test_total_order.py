@@ -61,7 +61,7 @@ def test_the_witness_is_a_smallest_cycle_of_messages() -> None:
     verdict = cr.classify(CYCLE, ["total"])["total"]
     assert isinstance(verdict.witness, Cycle)
     assert str(verdict) == (
-        "total: broken, no common order of the messages exists: these constraints form a cycle\n"
+        "total: violated, no common order of the messages exists: these constraints form a cycle\n"
         "  b → c: P1 delivers b before c\n  c → a: P2 delivers c before a\n  a → b: P3 delivers a before b"
     )
     assert cr.classify(CYCLE, ["causal"])["causal"]
@@ -77,6 +77,6 @@ def test_a_message_that_a_process_lacks_comes_after_all_that_it_delivers(reading
 
 
 def test_it_is_refused_where_it_says_nothing() -> None:
-    with pytest.raises(BadInput, match="total order is decided of messages with several receivers"):
+    with pytest.raises(BadInput, match="total order is decided only for messages with several receivers"):
         cr.check("unordered", 2, 2, orders=["total"])
     refuse_where_all_keep(["fifo"], unicasts=True)

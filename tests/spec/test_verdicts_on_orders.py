@@ -84,7 +84,7 @@ def test_a_verdict_is_printed_in_json_with_names_for_numbers() -> None:
     c = computation("P1: send x to P2; send y to P2\nP2: receive y")
     assert decide(c, "asynchronous").json(c) == {"verdict": "kept", "witness": None}
     assert decide(c, "fifo").json(c) == {
-        "verdict": "broken",
+        "verdict": "violated",
         "witness": {
             "kind": "overtaking",
             "first": "x",

@@ -1,6 +1,6 @@
-"""The command line: one file per verb. Names, keys and exit codes are stable, since scripts rely on them.
+"""The command line: one file per command. Names, keys and exit codes are stable, since scripts rely on them.
 
-A verb is imported when it is used, since some of their libraries take long to import.
+A command is imported when it is used, since some of their libraries take long to import.
 """
 
 import io
@@ -14,51 +14,51 @@ import click
 from crownless.runtime import research_parts
 from crownless.runtime.ending import INTERRUPTED, Stopped, watching
 from crownless.runtime.errors import BadInput
-from crownless.runtime.research_parts import Command
+from crownless.runtime.research_parts import Entry
 
 from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNKNOWN, code_of, flush, say
 
-_HERE = f"{__name__}.verbs"
-_VERBS = {
-    "check": Command(f"{_HERE}.check", "check", "Explore every interleaving of a protocol within a bound."),
-    "classify": Command(f"{_HERE}.classify", "classify", "Decide which orders computations and event logs keep."),
-    "conform": Command(f"{_HERE}.conform", "conform_", "Drive an external implementation through every schedule."),
-    "count": Command(f"{_HERE}.count", "count", "Count the complete computations in each order."),
-    "explore": Command(f"{_HERE}.explore", "explore", "Step through runs on an interactive page."),
-    "list": Command(f"{_HERE}.listing", "list_", "List protocols, orders, properties, channels and programs."),
-    "new": Command(f"{_HERE}.new", "new", "Write a template: a protocol, or an adapter for conform."),
-    "prove": Command(f"{_HERE}.prove", "prove_", "Prove a protocol's order for any number of processes."),
-    "realize": Command(f"{_HERE}.realize", "realize", "Find which computations a protocol can generate."),
-    "show": Command(f"{_HERE}.show", "show", "Draw a run or a computation."),
-    "vectors": Command(f"{_HERE}.vectors", "vectors", "Write test vectors for other implementations."),
+_HERE = f"{__name__}.commands"
+_CORE = {
+    "check": Entry(f"{_HERE}.check", "check", "Explore every interleaving of a protocol within a bound."),
+    "classify": Entry(f"{_HERE}.classify", "classify", "Decide which orders computations and event logs keep."),
+    "conform": Entry(f"{_HERE}.conform", "conform_", "Drive an external implementation through every schedule."),
+    "count": Entry(f"{_HERE}.count", "count", "Count the complete computations in each order."),
+    "explore": Entry(f"{_HERE}.explore", "explore", "Step through runs on an interactive page."),
+    "list": Entry(f"{_HERE}.listing", "list_", "List protocols, orders, properties, channels and programs."),
+    "new": Entry(f"{_HERE}.new", "new", "Write a template: a protocol, or an adapter for conform."),
+    "prove": Entry(f"{_HERE}.prove", "prove_", "Prove a protocol's order for any number of processes."),
+    "realize": Entry(f"{_HERE}.realize", "realize", "Find which computations a protocol can generate."),
+    "show": Entry(f"{_HERE}.show", "show", "Draw a run or a computation."),
+    "vectors": Entry(f"{_HERE}.vectors", "vectors", "Write test vectors for other implementations."),
 }
-VERBS = dict(sorted((_VERBS | research_parts.commands()).items()))
+COMMANDS = dict(sorted((_CORE | research_parts.commands()).items()))
 
-#: The verbs in the order in which the help lists them.
+#: The commands in the order in which the help lists them.
 SECTIONS = {
     "Everyday": ("check", "classify", "conform", "show", "explore", "new", "list"),
     "Research": ("claims", "prove", "realize", "knobs", "count", "cost", "vectors"),
 }
 
 
-class Verbs(click.Group):
-    """A group that imports a verb when it is used, and suggests the nearest one."""
+class Commands(click.Group):
+    """A group that imports a command when it is used, and suggests the nearest one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
+        if cmd_name not in COMMANDS:
             return None
-        known = VERBS[cmd_name]
-        verb = getattr(import_module(known.module), known.name)
-        assert isinstance(verb, click.Command)
-        return verb
+        known = COMMANDS[cmd_name]
+        command = getattr(import_module(known.module), known.name)
+        assert isinstance(command, click.Command)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, names in SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl([(name, VERBS[name].does) for name in names if name in VERBS])
+                formatter.write_dl([(name, COMMANDS[name].does) for name in names if name in COMMANDS])
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -68,7 +68,7 @@ class Verbs(click.Group):
 
             if ctx.meta.get(JSON):
                 print_json({"stopped": str(ended)})
-            say(f"{ended}; nothing is known yet")
+            say(f"{ended}; no results yet")
             return EXIT_INTERRUPTED if str(ended) == INTERRUPTED else EXIT_UNKNOWN
         except KeyboardInterrupt as error:  # click would print an empty line
             raise click.Abort from error
@@ -76,15 +76,15 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in VERBS:
-            nearest = get_close_matches(args[0], VERBS, n=1)
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            nearest = get_close_matches(args[0], COMMANDS, n=1)
             suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
-            raise BadInput(f"unknown verb '{args[0]}'", hint=f"{suggestion}known: {', '.join(VERBS)}")
+            raise BadInput(f"unknown command '{args[0]}'", hint=f"{suggestion}known: {', '.join(COMMANDS)}")
         return super().resolve_command(ctx, args)
 
 
 @click.group(
-    cls=Verbs,
+    cls=Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )

@@ -20,7 +20,7 @@ EXIT_INTERNAL_ERROR, EXIT_CANNOT_WRITE = 70, 74
 #: The shells' codes for a program ended by Ctrl-C, and for one whose output pipe is closed.
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141
 
-_VIOLATED = frozenset({"violated", "broken", "refuted"})
+_VIOLATED = frozenset({"violated", "refuted"})
 _UNDECIDED = frozenset({"unknown", "nothing", "not proved"})
 
 #: If set in the environment, the whole traceback of an internal error is printed.
@@ -64,7 +64,7 @@ def _said(error: BaseException) -> int:
         say("interrupted")
         return EXIT_INTERRUPTED
     if isinstance(error, MemoryError):
-        say("out of memory, and nothing is known yet; request less")
+        say("out of memory before any result; use a smaller bound")
         return EXIT_UNKNOWN
     if isinstance(error, OSError):
         return _said_of_input_and_output(error)
@@ -78,9 +78,9 @@ def _said_of_input_and_output(error: OSError) -> int:
     if error.errno == errno.EPIPE:
         return EXIT_BROKEN_PIPE
     if error.filename is not None:
-        say(f"{os.fsdecode(error.filename)}: {error.strerror}; is it there, and may it be used?")
+        say(f"{os.fsdecode(error.filename)}: {error.strerror}; check that it exists and is accessible")
         return EXIT_CANNOT_WRITE
-    say(f"cannot write the answer: {error.strerror or error}; is there room for it?")
+    say(f"cannot write the answer: {error.strerror or error}; is the disk full?")
     return EXIT_CANNOT_WRITE
 
 

@@ -33,7 +33,7 @@ class OutputFile(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         name, option = os.fsdecode(value), option_of(param)
         if name == "-":
-            raise BadInput(f"{option} -: this goes to a file, not to standard output", hint="name a file")
+            raise BadInput(f"{option} cannot write to standard output", hint="name a file")
         path = Path(name)
         if not name:
             raise BadInput(f"{option}: the name is empty", hint="give a name")
@@ -92,7 +92,7 @@ def option_of(param: click.Parameter | None) -> str:
 
 
 def output_folder(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-    """A callback for options that name a directory in which a verb works: no output has the same name."""
+    """A callback for options that name a directory in which a command works: no output has the same name."""
     if name:
         keep_output(context, option_of(parameter), name)
     return name
@@ -120,7 +120,7 @@ def _keep(context: click.Context | None, file: NamedFile) -> None:
         if os.path.realpath(file.path) != os.path.realpath(other.path):
             continue
         if file.written and other.written:
-            raise BadInput(f"{other.named} and {file.named} are the same file", hint="give each a file of its own")
+            raise BadInput(f"{other.named} and {file.named} are the same file", hint="give each its own file")
         output, read = (file, other) if file.written else (other, file)
         raise BadInput(f"{output.named} would overwrite its input {read.named}", hint="name another file")
     known.append(file)

@@ -1,4 +1,4 @@
-"""The options for reading event logs, the same for every verb that reads them."""
+"""The options for reading event logs, the same for every command that reads them."""
 
 import click
 
@@ -44,41 +44,41 @@ with_log_options = grouped(
         "--format",
         "form",
         type=click.Choice(FORMATS),
-        help="The format of the logs, where their names do not say it, as of standard input.",
+        help="Log format, if the file name does not show it (needed for CSV on stdin).",
     ),
     click.option(
         "--column",
         "columns",
         multiple=True,
         metavar="NAME=THEIRS",
-        help="What a log calls a column, such as message=msg_id (repeatable).",
+        help="Rename a column: --column message=msg_id (repeatable).",
     ),
     click.option(
         "--kind",
         "kinds",
         multiple=True,
         metavar="THEIRS=KIND",
-        help="What a log calls a kind of event, such as recv=deliver (repeatable).",
+        help="Rename a kind of event: --kind recv=deliver (repeatable).",
     ),
     click.option(
         "--order-by",
         metavar="COLUMN",
-        help="Order each process's events by this column (numbers or ISO 8601 times), or by 'line', not by 'index'.",
+        help="Order each process's events by this column (numbers or ISO 8601 times) or by 'line', instead of 'index'.",
     ),
     click.option(
         "--mapping",
         type=InputFile(),
         metavar="FILE",
-        help="TOML or JSON that says it all: 'order_by', and the tables 'columns' and 'kinds'.",
+        help="TOML or JSON file with 'order_by' and the tables 'columns' and 'kinds'.",
     ),
     click.option(
         "--pattern",
         metavar="REGEX",
-        help="In ShiViz logs: the message in an event's text, with the groups send, to, deliver and from.",
+        help="For ShiViz logs: how an event's text names its message (groups send, to, deliver, from).",
     ),
 )
 #: The option `--run`, as `chosen`.
-with_run = click.option("--run", "chosen", metavar="NAME", help="Of a log with several runs: this one.")
+with_run = click.option("--run", "chosen", metavar="NAME", help="Which run to draw, if the log has several.")
 
 
 def _pairs(option: str, form: str, example: str, given: tuple[str, ...]) -> dict[str, str]:
@@ -90,7 +90,7 @@ def _pairs(option: str, form: str, example: str, given: tuple[str, ...]) -> dict
             raise BadInput(f"{option} {printable_name(one)} is not {form}", hint=f"such as {option} {example}")
         if pairs.setdefault(first, second) != second:
             both = f"{printable_name(pairs[first])} and {printable_name(second)}"
-            raise BadInput(f"{option}: '{printable_name(first)}' is to be {both}", hint="name each once")
+            raise BadInput(f"{option}: '{printable_name(first)}' is mapped to both {both}", hint="name each once")
     return pairs
 
 
@@ -104,5 +104,5 @@ def chosen_runs(name: str, log: LogOptions, run: str | None) -> list[NamedComput
         names = [printable_name(one.run) for one in found if one.run]
         more = f" and {len(names) - RUNS_NAMED:,} more" if len(names) > RUNS_NAMED else ""
         hint = f"it has {', '.join(names[:RUNS_NAMED])}{more}" if names else "leave it out: this is one computation"
-        raise BadInput(f"there is no run '{printable_name(run)}' in it", hint=hint, file=name)
+        raise BadInput(f"it has no run '{printable_name(run)}'", hint=hint, file=name)
     return chosen

@@ -1,4 +1,4 @@
-"""Options that several verbs share, each defined once: limits, parameters of a protocol; and shell completion."""
+"""Options that several commands share, each defined once: limits, parameters of a protocol; and shell completion."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -29,13 +29,16 @@ CHANNEL_NAMES = " or ".join(", ".join(CHANNELS).rsplit(", ", 1))
 #: The kinds of sends, likewise.
 KINDS_OF_SENDS = " or ".join(", ".join(SENDS).rsplit(", ", 1))
 
+#: The help of `--max-seconds`.
+MAX_SECONDS = "Stop after this time and report the results so far (exit code 3)."
+
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
-class Verb(click.Command):
-    """A verb whose help shows the everyday options; `--help-all` shows the others too.
+class Command(click.Command):
+    """A command whose help shows the everyday options; `--help-all` shows the others too.
 
-    `everyday`: their names, as parameters of the verb's function; none: all are.
+    `everyday`: their names, as parameters of the command's function; none: all are.
     """
 
     def __init__(self, *arguments: Any, everyday: str = "", **named: Any) -> None:
@@ -72,15 +75,15 @@ def _show_all(context: click.Context, _: click.Parameter, given: bool) -> None:
 
 
 def grouped(key: str, names: str, made: Callable[..., Any], *options: Callable[[Run], Run]) -> Callable[[Run], Run]:
-    """Gives a verb these options, with these names as its parameters; it is called with what `made` makes of their
+    """Gives a command these options, with these names as its parameters; it is called with what `made` makes of their
     values, as `key`.
     """
 
-    def decorated(verb: Run) -> Run:
-        @wraps(verb)
+    def decorated(command: Run) -> Run:
+        @wraps(command)
         def with_group(*arguments: Any, **given: Any) -> Any:
             value = made(**{name: given.pop(name) for name in names.split()})
-            return verb(*arguments, **{key: value}, **given)
+            return command(*arguments, **{key: value}, **given)
 
         for option in reversed(options):
             with_group = option(with_group)
@@ -106,11 +109,11 @@ def _system(*, settings: dict[str, Setting], program: str | None = None, **given
     system = {name: value for name, value in given.items() if value is not False and value not in (None, (), {})}
     if program is not None and system.keys() & {"processes", "messages", "sends", "self_sends"}:
         hint = "leave out -n, -m, --sends and --self-sends"
-        raise BadInput("a program brings its own processes and messages", hint=hint)
+        raise BadInput("a program has its own processes and messages", hint=hint)
     if "sends" in system:
         known_sends(system["sends"])
     if "asynchronous" in system.get("orders", ()):
-        what = "its violations fail delivers-once, which is always checked"
+        what = "a violation of it also violates delivers-once, which is always checked"
         raise BadInput(f"--order asynchronous: {what}", hint="name another order")
     return system
 
@@ -123,7 +126,7 @@ def _parsed_settings(context: click.Context, option: click.Parameter, given: Ite
         try:
             numbers = tuple(int(number) for number in value.split(","))
         except ValueError:
-            hint = f"such as --set {key or 'KEY'}=4, or {key or 'KEY'}=4,4,5 for each process"
+            hint = f"such as --set {key or 'KEY'}=4, or {key or 'KEY'}=4,4,5 for one value per process"
             raise BadInput(f"--set {setting}: not a KEY=VALUE with whole numbers", hint=hint) from None
         if key in parameters:
             raise BadInput(f"--set {setting}: {key} is set twice", hint="give it once")
@@ -139,17 +142,17 @@ def _one_crash(context: click.Context, option: click.Parameter, given: tuple[str
 
 
 def with_settings(said: str) -> Callable[[Run], Run]:
-    """The option `--set`; a verb is called with the values by name, as `settings`."""
+    """The option `--set`; a command is called with the values by name, as `settings`."""
     return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", callback=_parsed_settings, help=said)
 
 
-#: The options that define the system to check, by the names under which verbs get them.
+#: The options that define the system to check, by the names under which commands get them.
 SYSTEM: dict[str, Callable[[Any], Any]] = {
     "processes": click.option(
-        "-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]"
+        "-n", "--processes", type=int, help="Number of processes.  [default: the protocol's own, usually 3]"
     ),
     "messages": click.option(
-        "-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]"
+        "-m", "--messages", type=int, help="Total number of sends.  [default: the protocol's own, usually 4]"
     ),
     "program": click.option(
         "--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload."
@@ -158,17 +161,17 @@ SYSTEM: dict[str, Callable[[Any], Any]] = {
     "orders": click.option(
         "--order", "orders", multiple=True, help="Check this order (repeatable).  [see crownless list]"
     ),
-    "sends": click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: what the protocol is for]"),
+    "sends": click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: the protocol's own]"),
     "self_sends": click.option("--self-sends", is_flag=True, help="Processes may also send to themselves."),
     "crash": click.option(
-        "--crash", multiple=True, metavar="PROCESS", callback=_one_crash, help="This process may crash, such as P1."
+        "--crash", multiple=True, metavar="PROCESS", callback=_one_crash, help="A process that may crash, such as P1."
     ),
-    "settings": with_settings("A parameter, or KEY=4,4,5."),
+    "settings": with_settings("Set a protocol parameter; KEY=4,4,5 sets it per process."),
 }
 
 
 def with_system(*names: str) -> Callable[[Run], Run]:
-    """Gives a verb these options of `SYSTEM`, or all, as `system`: those given, by the field names of `Check`."""
+    """Gives a command these options of `SYSTEM`, or all, as `system`: those given, by the field names of `Check`."""
     names = names or tuple(SYSTEM)
     return grouped("system", " ".join(names), _system, *(SYSTEM[name] for name in names))
 
@@ -180,7 +183,7 @@ def limits_of(max_seconds: float | None, max_memory: str | None) -> Limits:
     memory = None if max_memory is None else parse_size(max_memory)
     used = memory_in_use()
     if memory is not None and memory < used:
-        said = f"--max-memory: {used >> 20}M are in use before the search begins"
+        said = f"--max-memory: {used >> 20}M are already in use before the search starts"
         raise BadInput(said, hint=f"give {used * 2 >> 20}M or more")
     return Limits(seconds=max_seconds, memory=memory)
 
@@ -193,7 +196,7 @@ with_limits = grouped(
     click.option(
         "--max-seconds",
         type=click.FloatRange(min=0),
-        help="Stop after this time and report the results so far (exit code 3).",
+        help=MAX_SECONDS,
     ),
     click.option(
         "--max-memory",
@@ -208,8 +211,8 @@ def _keep_json(context: click.Context, _: click.Parameter, given: bool) -> bool:
     return given
 
 
-def with_output(verb: Run) -> Run:
-    """Gives a verb `--json`, `--quiet` and `--ascii`; it is called with the first two as `as_json` and `quiet`."""
+def with_output(command: Run) -> Run:
+    """Gives a command `--json`, `--quiet` and `--ascii`; it is called with the first two as `as_json` and `quiet`."""
     options = [
         click.option(
             "--json", "as_json", is_flag=True, callback=_keep_json, help="Print one JSON object with every fact."
@@ -218,18 +221,18 @@ def with_output(verb: Run) -> Run:
         with_ascii,
     ]
     for option in reversed(options):
-        verb = option(verb)
-    return verb
+        command = option(command)
+    return command
 
 
-def with_ascii(verb: Run) -> Run:
-    """Gives a verb `--ascii`, which `output` heeds."""
+def with_ascii(command: Run) -> Run:
+    """Gives a command `--ascii`, which `output` heeds."""
 
     def keep(context: click.Context, _: click.Parameter, given: bool) -> None:
         context.meta[ASCII] = given
 
     said = "Plain characters only, in drawings and tables."
-    return click.option("--ascii", is_flag=True, expose_value=False, callback=keep, help=said)(verb)
+    return click.option("--ascii", is_flag=True, expose_value=False, callback=keep, help=said)(command)
 
 
 def parse_size(size: str) -> int:

@@ -1,6 +1,6 @@
-"""Output that all verbs share: text, progress and JSON.
+"""Output that all commands share: text, progress and JSON.
 
-Everything that a verb prints goes through this module or `endings.say`, which let no control characters through to
+Everything that a command prints goes through this module or `endings.say`, which let no control characters through to
 the terminal.
 """
 
@@ -31,12 +31,11 @@ STYLES = {
     "holds": "green",
     "kept": "green",
     "violated": "bold red",
-    "broken": "bold red",
     "unknown": "yellow",
     "nothing": "yellow",
 }
 
-#: Keys for the values of `--ascii` and `--json` while a verb runs.
+#: Keys for the values of `--ascii` and `--json` while a command runs.
 ASCII, JSON = "crownless.ascii", "crownless.json"
 _SPELLED = str.maketrans(
     {"×": "x", "…": "...", "·": "|", "–": "-", "±": "+-", "→": "->", "≤": "<=", "≥": ">=", "²": "^2", "§": "section "}
@@ -142,7 +141,7 @@ def spelled(text: str) -> str:
 
 
 def print_json(facts: Mapping[str, Any], *, indent: int | None = 2) -> None:
-    """Prints a verb's answer as one JSON object, with the version; names are exact, escaped as in JSON."""
+    """Prints a command's answer as one JSON object, with the version; names are exact, escaped as in JSON."""
     ascii_only = not speaks_unicode() or (sys.stdout.encoding or "ascii").lower() not in ("utf-8", "utf8")
     print(as_json({"crownless": version("crownless"), **facts}, indent=indent, ascii_only=ascii_only), flush=True)
 
@@ -152,8 +151,10 @@ PRINTED_AFTER = 5.0
 
 
 class Progress:
-    """The progress of a verb, on standard error: on a terminal one line that changes; otherwise, with `printed`, a line
-    after some seconds, and then whenever the elapsed time has doubled.
+    """The progress of a command, on standard error.
+
+    On a terminal it is one line that changes; otherwise, with `printed`, a line after some seconds, and then whenever
+    the elapsed time has doubled.
     """
 
     def __init__(self, line: Status | None = None, *, printed: bool = False) -> None:
@@ -182,7 +183,7 @@ class Progress:
 
 @contextmanager
 def status(quiet: bool, *, printed: bool = False) -> Iterator[Progress]:
-    """The progress of a verb, which shows nothing if it is not wanted."""
+    """The progress of a command, which shows nothing if it is not wanted."""
     stderr = SafeConsole(stderr=True, highlight=False, markup=False)
     if quiet or not stderr.is_terminal:
         yield Progress(printed=printed and not quiet)

@@ -1,4 +1,4 @@
-"""The options with which verbs that find violations write reports, traces and diagrams of them to files."""
+"""The options with which commands that find violations write reports, traces and diagrams of them to files."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -42,8 +42,8 @@ class Reports(NamedTuple):
                 say_not_written(name, suites)
             return
         if self.itf is not None:
-            subject, broken, run = shown[0]
-            trace = itf(run, f"{subject} violates {broken}")
+            subject, violated, run = shown[0]
+            trace = itf(run, f"{subject} violates {violated}")
             write_file("--itf", self.itf, as_json(trace, indent=1) + "\n")
         if self.svg is not None or self.html is not None:
             titles = dict.fromkeys(subject for subject, _, _ in shown)
@@ -64,9 +64,9 @@ with_reports = grouped(
     "reports",
     " ".join(Reports._fields),
     Reports,
-    click.option("--junit", type=OutputFile(), help="Also write the verdicts to FILE as JUnit has them."),
-    click.option("--sarif", type=OutputFile(), help="Also write the violations to FILE as SARIF has them."),
-    click.option("--itf", type=OutputFile(), help="Also write the first violating run to FILE as a trace in ITF."),
-    click.option("--svg", type=OutputFile(), help="Also draw the first violating run as SVG, into FILE."),
-    click.option("--html", type=OutputFile(), help="Also draw every violating run on one HTML page, FILE."),
+    click.option("--junit", type=OutputFile(), help="Also write a JUnit XML report to FILE."),
+    click.option("--sarif", type=OutputFile(), help="Also write a SARIF report of the violations to FILE."),
+    click.option("--itf", type=OutputFile(), help="Also write the first violating run to FILE as an ITF trace."),
+    click.option("--svg", type=OutputFile(), help="Also draw the first violating run to FILE as SVG."),
+    click.option("--html", type=OutputFile(), help="Also draw all violating runs to FILE as one HTML page."),
 )

@@ -29,7 +29,7 @@ def first_run(space: StateSpace, data: dict[str, Any], limits: Limits | None = N
     """
     promised = set(space.promised)
     tree = _Tree(data)
-    violation = tree.shortest(lambda _, effect: not promised.isdisjoint(space.broken_by(effect)))
+    violation = tree.shortest(lambda _, effect: not promised.isdisjoint(space.violated_by(effect)))
     if violation is not None:
         return FirstRun(violation, "a shortest run that violates what the protocol promises")
     found = FirstRun(tree.longest(), "a longest run on this page")

@@ -39,8 +39,8 @@ function show(given = "") {
   at("forward").disabled = !undone.length;
   ["json", "itf", "shiviz", "test"].forEach((id) => { at(id).disabled = !choices.length; });
   if (focused) focusOn(focused);
-  const broken = now.breaks.map((k) => space.properties[k][0]);
-  const what = now.action ? `${say(space, now.action)}. ${broken.length ? `This violates ${broken.join(", ")}. ` : ""}` : "";
+  const violated = now.breaks.map((k) => space.properties[k][0]);
+  const what = now.action ? `${say(space, now.action)}. ${violated.length ? `This violates ${violated.join(", ")}. ` : ""}` : "";
   announce(given || `${what}${count(moves.length, "possible action")}.`);
   const why = violation ? `not ${violation.name}: ${violation.says}` : "";
   if (at("why").textContent !== why) at("why").textContent = why;
@@ -64,13 +64,13 @@ function lookAt(event) {
 }
 
 function showStrip(moments) {
-  const broken = new Map(brokenBy(space, moments).map(([name, , place]) => [name, place]));
+  const violated = new Map(violatedBy(space, moments).map(([name, , place]) => [name, place]));
   const happened = moments.flatMap(({ action }) => action?.happened ?? []);
   const lacks = happened.length ? "" : "no event yet";
   const ordered = happened.some(([kind]) => kind === "deliver") ? "" : lacks || "no delivery yet";
   const items = space.properties.map(([name, meaning], k) => {
     const order = space.orders.includes(name), unknown = unknownHere(space, name, moments.at(-1));
-    return [order, stripItem(name, meaning, broken.get(name), k, order ? ordered : lacks, unknown)];
+    return [order, stripItem(name, meaning, violated.get(name), k, order ? ordered : lacks, unknown)];
   });
   for (const [id, orders] of [["orders", true], ["properties", false]]) {
     const list = items.filter(([order]) => order === orders).map(([, item]) => item);
@@ -107,14 +107,14 @@ function showMoves(now, moves) {
     const outcome = said.slice(0, choice + 1).filter((text) => text === said[choice]).length;
     const item = document.createElement("li");
     const pressed = item.appendChild(button(said[choice] + (outcomes > 1 ? ` (outcome ${outcome} of ${outcomes})` : ""), `move-${choice}`, {}, () => choose(choice)));
-    const breaks = one.breaks.filter((k) => !now.broken.has(k)).map((k) => space.properties[k][0]);
+    const breaks = one.breaks.filter((k) => !now.violated.has(k)).map((k) => space.properties[k][0]);
     if (breaks.length) item.appendChild(make("span", ` violates ${breaks.join(", ")}`, { class: "bad" }));
     pressed.disabled = one.next === BEYOND;
     if (pressed.disabled) item.appendChild(make("span", " (leads beyond this page)", { class: "quiet" }));
     return item;
   }));
   const beyond = moves.length && moves.every((one) => one.next === BEYOND);
-  at("none").textContent = beyond ? "The states of this page end here; crownless explore --serve goes on." : moves.length ? "" : "Nothing more can happen.";
+  at("none").textContent = beyond ? "This page has no states beyond this one; crownless explore --serve computes them." : moves.length ? "" : "Nothing more can happen.";
 }
 
 /** The packets in flight, and why those that wait are held back. */
@@ -148,8 +148,8 @@ function showRun(moments) {
       undone = [];
       return go(choices.slice(0, place + 1));
     }));
-    const broken = breaks.map((k) => space.properties[k][0]);
-    if (broken.length) item.appendChild(make("span", ` violates ${broken.join(", ")}`, { class: "bad" }));
+    const violated = breaks.map((k) => space.properties[k][0]);
+    if (violated.length) item.appendChild(make("span", ` violates ${violated.join(", ")}`, { class: "bad" }));
     [["earlier", -1, "↑"], ["later", 1, "↓"]].forEach(([name, by, sign]) => {
       const to = place + by;
       const pressed = item.appendChild(button(sign, `${name}-${place}`, { class: "small", "aria-label": `${name}: ${say(space, action)}`, title: name }, async () => {

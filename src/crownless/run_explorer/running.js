@@ -12,7 +12,7 @@ async function request(path, numbers) {
   try {
     answer = await (await fetch(`${path}?${query.join("&")}`)).json();
   } catch {
-    throw new Error("There is no answer: is the command that serves this page still running?");
+    throw new Error("No answer: is the command that serves this page still running?");
   }
   if (answer.error) throw new Error(answer.error);
   return answer;
@@ -57,7 +57,7 @@ function arrive(next, given, keep) {
   const address = `#run=${choices.join(".")}&page=${space.id}`;
   if (keep) history.replaceState(null, "", address);
   else if (location.hash !== address) history.pushState(null, "", address);
-  show(length < next.length ? `The run goes further than this page: ${count(next.length - length, "action")} of it left out.` : given);
+  show(length < next.length ? `The run is longer than this page covers: ${count(next.length - length, "action")} left out.` : given);
 }
 
 function choose(choice) {
@@ -125,7 +125,7 @@ function goToAddress() {
   undone = [];
   if (!location.hash) return go(space.start, space.shows && `This is ${space.shows}: step back through it with ←, or go to the beginning and choose.`, true);
   const given = /^#run=((?:\d+(?:\.\d+)*)?)(?:&page=(\w+))?$/.exec(location.hash);
-  if (given === null) return go(space.start, "The address has no run that can be read.", true);
-  if (given[2] && given[2] !== space.id) return go(space.start, "The run in the address is of another page.", true);
+  if (given === null) return go(space.start, "The address contains no readable run.", true);
+  if (given[2] && given[2] !== space.id) return go(space.start, "The run in the address belongs to another page.", true);
   return go(given[1].split(".").filter(Boolean).map(Number), "", true);
 }

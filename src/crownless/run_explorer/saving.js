@@ -18,9 +18,9 @@ function asJson(space, moments) {
     ...(action.byChannel ? { by_channel: true } : {}),
     ...(action.outcome ? { outcome: action.outcome } : {}),
   }));
-  const broken = brokenBy(space, moments).map(([name]) => name);
-  const properties = (broken.length ? broken : ["run"]).map((name) => ({ name, verdict: broken.length ? "violated" : "holds", run }));
-  const title = broken.length ? {} : { title: `a run of ${space.protocol}` };
+  const violated = violatedBy(space, moments).map(([name]) => name);
+  const properties = (violated.length ? violated : ["run"]).map((name) => ({ name, verdict: violated.length ? "violated" : "holds", run }));
+  const title = violated.length ? {} : { title: `a run of ${space.protocol}` };
   const check = { protocol: space.protocol, process_names: space.processes, ...space.check, ...title, properties };
   return JSON.stringify({ crownless: space.version, checks: [check] }, null, 1);
 }
@@ -102,13 +102,13 @@ function withoutSpace(names) {
 /** A test in Python: of the protocol, where the applications send and receive as in this run, in every interleaving; or
  * else of the computation that the applications saw. */
 function asTest(space, moments) {
-  const broken = brokenBy(space, moments).map(([name]) => name);
-  return (space.check ? testOfProtocol(space, moments, broken) : testOfComputation(space, moments, broken)).join("\n");
+  const violated = violatedBy(space, moments).map(([name]) => name);
+  return (space.check ? testOfProtocol(space, moments, violated) : testOfComputation(space, moments, violated)).join("\n");
 }
 
-function testOfProtocol(space, moments, broken) {
+function testOfProtocol(space, moments, violated) {
   const { protocol, channel, crash, parameters } = space.check;
-  const judged = judgedOf(space, broken);
+  const judged = judgedOf(space, violated);
   const orders = judged.filter((name) => space.orders.includes(name));
   const given = [quoted(protocol), "program=PROGRAM", `channel=${quoted(channel)}`,
                  ...(orders.length ? [`orders=[${orders.map(quoted).join(", ")}]`] : []),
@@ -119,7 +119,7 @@ function testOfProtocol(space, moments, broken) {
   return [
     "import crownless as cr", "",
     `PROGRAM = """`, ...programOf(space, moments), `"""`, "", "",
-    `def test_no_run_breaks_${names.join("_or_").replace(/\W/g, "_")}() -> None:`,
+    `def test_no_run_violates_${names.join("_or_").replace(/\W/g, "_")}() -> None:`,
     `    found = cr.check(${given.join(", ")})`,
     `    assert not found.violations.keys() & {${names.map(quoted).join(", ")}}, str(found)`,
     "",
@@ -128,10 +128,10 @@ function testOfProtocol(space, moments, broken) {
 
 /** What a test of a run is about: of what it violates the property that was asked for, or what the protocol promises, or all;
  * of a run that violates nothing what the protocol promises. */
-function judgedOf(space, broken) {
-  if (broken.includes(wanted)) return [wanted];
-  const promised = broken.filter((name) => space.promised.includes(name));
-  return promised.length ? promised : broken.length ? broken : space.promised.filter((name) => !LIVE.includes(name));
+function judgedOf(space, violated) {
+  if (violated.includes(wanted)) return [wanted];
+  const promised = violated.filter((name) => space.promised.includes(name));
+  return promised.length ? promised : violated.length ? violated : space.promised.filter((name) => !LIVE.includes(name));
 }
 
 /** The lines of a program that can make the run: what each process sends, and a receive for each delivery, also for those
@@ -153,7 +153,7 @@ function programOf(space, moments) {
   return lines.map((line, p) => `${space.processes[p]}: ${line.join("; ")}`);
 }
 
-function testOfComputation(space, moments, broken) {
+function testOfComputation(space, moments, violated) {
   const events = eventsOf(space, moments);
   const named = plainNames(space.processes, "P"), called = plainNames([...new Set(events.map(({ message }) => message))], "m");
   const lines = space.processes.map((name) => {
@@ -161,13 +161,13 @@ function testOfComputation(space, moments, broken) {
     return `${named.get(name)}: ${own.map(({ kind, message, to }) => (kind === "send"
       ? `send ${called.get(message)} to ${to.map((each) => named.get(each)).join(", ")}` : `receive ${called.get(message)}`)).join("; ")}`;
   });
-  const orders = broken.filter((name) => space.orders.includes(name));
+  const orders = violated.filter((name) => space.orders.includes(name));
   return [
     "import crownless as cr", "",
     `COMPUTATION = """`, ...lines, `"""`, "", "",
     "def test_what_the_application_saw() -> None:",
     `    seen = cr.classify(COMPUTATION, unreceived="pending")`,
-    `    assert {order for order, verdict in seen.items() if verdict.outcome == "broken"} == {${orders.map(quoted).join(", ") || "*()"}}`,
+    `    assert {order for order, verdict in seen.items() if verdict.outcome == "violated"} == {${orders.map(quoted).join(", ") || "*()"}}`,
     "",
   ];
 }

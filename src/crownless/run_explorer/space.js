@@ -15,7 +15,7 @@ function movesOf(space, node) {
 }
 
 /** The properties that a run violates by ending at a node. */
-function brokenAtEnd(space, node) {
+function violatedAtEnd(space, node) {
   return space.effects[space.ends[node] ?? 0];
 }
 
@@ -34,7 +34,7 @@ function replay(space, choices) {
 /** The beginning of a run. `transmitted`: how many packets each link has had, and those that look alike, of all the run. */
 function beginning(space) {
   const transmitted = { links: new Map(), alike: new Map() };
-  return { node: 0, locals: space.initial, broken: new Set(), breaks: [], names: new Map(), flight: [], action: null, by: null, transmitted };
+  return { node: 0, locals: space.initial, violated: new Set(), breaks: [], names: new Map(), flight: [], action: null, by: null, transmitted };
 }
 
 /** The moment after a move. `wanted`: of packets that are interchangeable, the one that it takes; else the first. */
@@ -48,8 +48,8 @@ function after(space, before, move, wanted = null) {
   compare(space, flight);
   const locals = [...before.locals];
   if (action.local !== -1) locals[action.process] = action.local;
-  return { node: move.next, locals, broken: new Set([...before.broken, ...move.breaks]),
-           breaks: move.breaks.filter((k) => !before.broken.has(k)), names, flight, action, by: move.step, transmitted: before.transmitted };
+  return { node: move.next, locals, violated: new Set([...before.violated, ...move.breaks]),
+           breaks: move.breaks.filter((k) => !before.violated.has(k)), names, flight, action, by: move.step, transmitted: before.transmitted };
 }
 
 /** The packets in flight that a step may take: several if nothing depends on which of these it is. */
@@ -121,7 +121,7 @@ function actionOf(space, step, called) {
 function shortestViolation(space, property) {
   const from = new Map([[0, null]]);
   for (const node of from.keys()) { // in the order in which they are added: the nearest first
-    if (brokenAtEnd(space, node).includes(property)) return choicesTo(from, node);
+    if (violatedAtEnd(space, node).includes(property)) return choicesTo(from, node);
     const moves = movesOf(space, node);
     for (let choice = 0; choice < moves.length; choice += 1) {
       const { next, breaks } = moves[choice];
@@ -179,10 +179,10 @@ function linesOf(space, moments) {
 }
 
 /** The properties that a run breaks, each with its meaning and the place of the action that broke it; -1 is its end. */
-function brokenBy(space, moments) {
+function violatedBy(space, moments) {
   const last = moments[moments.length - 1];
   return space.properties.flatMap(([name, meaning], k) => {
-    if (last.broken.has(k)) return [[name, meaning, moments.findIndex((moment) => moment.breaks.includes(k)) - 1]];
-    return brokenAtEnd(space, last.node).includes(k) ? [[name, meaning, -1]] : [];
+    if (last.violated.has(k)) return [[name, meaning, moments.findIndex((moment) => moment.breaks.includes(k)) - 1]];
+    return violatedAtEnd(space, last.node).includes(k) ? [[name, meaning, -1]] : [];
   });
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl.protocol import Packet
-from crownless.model_check.search.explorer import live_properties_broken
+from crownless.model_check.search.explorer import live_properties_violated
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.system.local_variables import variables_of
 from crownless.model_check.system.named_numbers import comparisons
@@ -138,9 +138,9 @@ class StateSpace:
         places: dict[int, int] = {}
 
         def add(node: int) -> int:
-            flat, broken = self.moves(node)
-            if broken:
-                ends[str(len(moves))] = broken
+            flat, violated = self.moves(node)
+            if violated:
+                ends[str(len(moves))] = violated
             places[node] = len(moves)
             moves.append(flat)
             return len(flat) // 3
@@ -209,17 +209,17 @@ class StateSpace:
         moves, machine = self._moves(state), self.system.machine
         flat: list[int] = []
         for step, target in moves:
-            after, broken = self.system.evaluate(monitor_state, step)
+            after, violated = self.system.evaluate(monitor_state, step)
             local = self.system.state_after(step)
             invariants = {} if local is None else machine.invariants
             false = [name for name, holds in invariants.items() if not holds(machine, step.action.process, local)]
-            effect = self._effect({*broken, *false})
+            effect = self._effect({*violated, *false})
             flat += (self._step(step), self._node(target, after), effect)
         self._explain(state)
         ends = self.system.may_end(moves) and pending_in(self.system.local_states(state)) is None
-        return flat, self._effect(live_properties_broken(self.system, state, monitor_state, moves) if ends else ())
+        return flat, self._effect(live_properties_violated(self.system, state, monitor_state, moves) if ends else ())
 
-    def broken_by(self, effect: int) -> list[str]:
+    def violated_by(self, effect: int) -> list[str]:
         """The properties in a row of the table `effects`."""
         return [self.properties[k].name for k in self._tables["effects"].rows[effect]]
 
@@ -289,9 +289,9 @@ class StateSpace:
             self._nodes.append((state, monitor_state))
         return number
 
-    def _effect(self, broken: Iterable[str]) -> int:
+    def _effect(self, violated: Iterable[str]) -> int:
         """The set of these properties that the page has, as numbers."""
-        places = tuple(sorted(self._place[name] for name in broken if name in self._place))
+        places = tuple(sorted(self._place[name] for name in violated if name in self._place))
         return self._tables["effects"].number(places, lambda: list(places))
 
     def _explain(self, state: State) -> None:

@@ -148,7 +148,7 @@ def of_saved_run(saved: SavedCheck, run: Run, name: str, protocol: str | None = 
 def _of_recorded_run(saved: SavedCheck, run: Run, name: str) -> Explored:
     c = computation_of_run(run)
     if c is None:
-        raise BadInput("what its application sees is no computation", hint="draw the run: crownless show")
+        raise BadInput("this run is not a valid computation", hint="draw the run: crownless show")
     events = (
         (run.processes.index(action.process), kind, message)
         for action in run.actions
@@ -181,11 +181,11 @@ def with_variables(saved: SavedCheck, run: Run, protocol: str | None = None) -> 
 
 def _check_of(saved: SavedCheck, protocol: str | None = None) -> Check:
     if saved.processes is None:
-        raise BadInput("the run does not say of which check it is", hint=SAVED_RUNS_HINT)
+        raise BadInput("the saved run does not record its check", hint=SAVED_RUNS_HINT)
     if protocol is None and saved.protocol not in PROTOCOLS:  # a file of runs is data and must not start a user's code
         name = printable_name(saved.protocol)
         hint = f"name it: crownless explore {name} --replay FILE, or crownless show FILE --variables --protocol {name}"
-        raise BadInput(f"the run is of {printable_name(saved.protocol)}, whose code is not loaded", hint=hint)
+        raise BadInput(f"the code of {printable_name(saved.protocol)}, which made the run, is not loaded", hint=hint)
     free = saved.program is None
     check = Check(
         protocol=protocol or saved.protocol,

@@ -48,9 +48,9 @@ function emphasisOf(space, moments, property) {
 /** The emphasis on what a run breaks: a property that is asked for, if it does, or the one that is noticed first, of a
  * protocol only of those that it promises. */
 function shownViolation(space, moments, wanted) {
-  const broken = brokenBy(space, moments).map(([name]) => name);
+  const violated = violatedBy(space, moments).map(([name]) => name);
   const matters = (name) => name === wanted || space.check === null || space.promised.includes(name);
-  const names = [wanted, ...NOTICED].filter((name) => broken.includes(name) && matters(name));
+  const names = [wanted, ...NOTICED].filter((name) => violated.includes(name) && matters(name));
   for (const name of names) {
     const found = emphasisOf(space, moments, name);
     if (found) return { name, ...found };

@@ -64,7 +64,7 @@ function sayMoved(space, before, afterwards) {
 
 /** Why an action cannot be moved. */
 function sayRefused(action, beyond) {
-  if (beyond) return `Not on this page: at its new place in the run, ${action} leads beyond the states that are here.`;
+  if (beyond) return `Not on this page: at its new place in the run, ${action} leads beyond the states of this page.`;
   return `Not possible: at its new place in the run, ${action} cannot happen.`;
 }
 

@@ -182,7 +182,7 @@ class _Watch:
                 self._stop_part()
             if time.monotonic() - self._first_at > HINT_AFTER and not (hinted or self._leaving):
                 hinted = True
-                _write("interrupted; it ends as soon as it can, and at once by a second Ctrl-C")
+                _write("interrupted; stopping (Ctrl-C again to stop at once)")
 
     def _stop_part(self) -> None:
         """Stops solvers if the running part is to end, and the process if nothing reacts."""

@@ -34,7 +34,7 @@ def as_text(content: bytes, name: str) -> str:
 def read_bytes(path: Path | None, name: str) -> bytes:
     """The content of a file or, without a path, of standard input; raises `BadInput`, which names it `name`."""
     if path is None and sys.stdin is None:
-        raise BadInput("standard input is closed", hint="give a file, or something to read", file=name)
+        raise BadInput("standard input is closed", hint="give a file, or open standard input", file=name)
     if path is not None and path.name in ENDLESS and path.is_char_device():
         raise BadInput("this is a device, not a file", hint="name a text file or a log", file=name)
     try:
@@ -45,7 +45,7 @@ def read_bytes(path: Path | None, name: str) -> bytes:
 
 def decode_json(content: bytes, schema: type[T], *, file: str, hint: str) -> T:
     """The value of JSON text by its schema; raises `BadInput` with line and column, or JSON path, of the error."""
-    import msgspec  # few verbs read JSON
+    import msgspec  # few commands read JSON
 
     content = content.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
     try:

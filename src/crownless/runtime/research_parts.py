@@ -14,8 +14,8 @@ from .errors import BadInput
 PACKAGE = "crownless.research"
 
 
-class Command(NamedTuple):
-    """A command: its module and function, and its summary, so that a list of commands imports none of them."""
+class Entry(NamedTuple):
+    """A command by module and function, with its summary: the list of commands imports none of them."""
 
     module: str
     name: str
@@ -31,9 +31,9 @@ class Flag(NamedTuple):
 
 
 _COMMANDS = {
-    "claims": Command(f"{PACKAGE}.commands.claims", "claims", "Recompute the verdict of every claim of the papers."),
-    "cost": Command(f"{PACKAGE}.commands.cost", "cost", "Simulate protocols under a clock: bytes, messages, delays."),
-    "knobs": Command(f"{PACKAGE}.commands.knobs", "knobs", "Map the design space of a protocol's choices."),
+    "claims": Entry(f"{PACKAGE}.commands.claims", "claims", "Recompute the verdict of every claim of the papers."),
+    "cost": Entry(f"{PACKAGE}.commands.cost", "cost", "Simulate protocols under a clock: bytes, messages, delays."),
+    "knobs": Entry(f"{PACKAGE}.commands.knobs", "knobs", "Map the design space of a protocol's choices."),
 }
 _FLAGS = {
     "prove": (
@@ -59,7 +59,7 @@ def is_installed() -> bool:
     return find_spec(PACKAGE) is not None
 
 
-def commands() -> dict[str, Command]:
+def commands() -> dict[str, Entry]:
     """The commands by name."""
     return _COMMANDS if is_installed() else {}
 
@@ -94,6 +94,6 @@ def protocol_in_brackets(name: str) -> Any:
 def part(place: str) -> Any:
     """The object at `module:name` of the package; raises `BadInput` where there is no such package."""
     if not is_installed():
-        raise BadInput(f"{PACKAGE} is not installed, which this needs", hint="install all of crownless")
+        raise BadInput(f"this needs {PACKAGE}, which is not installed", hint="install all of crownless")
     module, _, name = place.partition(":")
     return getattr(import_module(f"{PACKAGE}.{module}"), name)

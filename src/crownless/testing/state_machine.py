@@ -66,7 +66,7 @@ def stateful(
     node is idle: races between its own tasks are not tried. Raises `BadInput` for invalid arguments.
     """
     if not isinstance(subject, type):
-        raise BadInput(f"{_named(subject)} cannot be driven: it is no class", hint="give the class, not an object")
+        raise BadInput(f"{_named(subject)} cannot be driven: it is not a class", hint="give the class, not an object")
     least, most = _bounds(processes)
     messages = arguments.whole_number("messages", messages, most=MAX_MESSAGES)
     walks = arguments.whole_number("walks", walks, least=0)
@@ -237,10 +237,10 @@ class _Driven(RuleBasedStateMachine):
     def the_order_is_kept(self) -> None:
         """The deliveries so far can still become a computation that keeps the order."""
         if self.subject is not None:
-            broken = self.subject.violation(self.order)
-            self.failed |= broken is not None
-            if broken is not None:
-                raise AssertionError(f"{broken}\n{self.subject.story()}")
+            violated = self.subject.violation(self.order)
+            self.failed |= violated is not None
+            if violated is not None:
+                raise AssertionError(f"{violated}\n{self.subject.story()}")
 
     def teardown(self) -> None:
         """Without further sends and faults all is delivered."""
@@ -338,14 +338,14 @@ class _Protocol(StepwiseRun):
 
     @property
     def progress(self) -> int:
-        """A number that changes when the order may have been broken."""
+        """A number that changes when the order may have been violated."""
         return len(self.steps)
 
     def violation(self, order: str) -> str | None:
         """The properties that the run so far violates; None if there are none."""
-        broken = [name for name in dict.fromkeys(self.broken) if name in self._properties]
-        why = f", {wrong_event(self.run)}" if DELIVERS_ONCE.name in broken else ""
-        return f"{', '.join(broken)}: broken{why}" if broken else None
+        violated = [name for name in dict.fromkeys(self.violated) if name in self._properties]
+        why = f", {wrong_event(self.run)}" if DELIVERS_ONCE.name in violated else ""
+        return f"{', '.join(violated)}: violated{why}" if violated else None
 
     @property
     def owed(self) -> set[tuple[str, str]]:
@@ -357,7 +357,7 @@ class _Protocol(StepwiseRun):
         """All that has happened, drawn and in words; of a run that goes on for ever, the loop last."""
         begin, end = self._loop() if len(self.steps) > MAX_STEPS else (len(self.steps), len(self.steps))
         run = run_of(self.system, self.steps[:begin], loop=self.steps[begin:end])
-        return "\n".join(["", str(run), *run.why(*self.broken)])
+        return "\n".join(["", str(run), *run.why(*self.violated)])
 
     def _loop(self) -> tuple[int, int]:
         """The steps of the first loop, from one on and up to another, in which all is done that is still done later."""

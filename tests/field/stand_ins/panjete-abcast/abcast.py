@@ -1,4 +1,4 @@
-"""The interface of abcast.py, and a body of ours with the same mistake: equal time stamps are not told apart."""
+"""The interface of abcast.py, and a body of ours with the same mistake: equal timestamps are not told apart."""
 
 
 class Node:

@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from crownless.command_line.endings import exit_code, say
-from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output, with_research_flags
+from crownless.command_line.options import Command, complete_protocol, with_limits, with_output, with_research_flags
 from crownless.command_line.output import STYLES, print_json, print_line, print_run, status
 from crownless.command_line.tables import Rows
 from crownless.impl.registry import protocol_named
@@ -42,18 +42,18 @@ class Requests(NamedTuple):
     print_all: Callable[[Any], None]
 
 
-@click.command("prove", cls=Verb, everyday="why recheck discover program orders settings max_seconds as_json")
+@click.command("prove", cls=Command, everyday="why recheck discover program orders settings max_seconds as_json")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option(
     "--effort",
     type=click.IntRange(min=1),
-    help=f"Steps of z3 for one attempt at a claim ({EFFORT:,}), or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
+    help=f"z3 steps per attempt at a claim ({EFFORT:,}) or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
 )
 @click.option("--why", is_flag=True, help="Report which hypotheses are necessary: drop each in turn, for each claim.")
 @click.option("--recheck", is_flag=True, help="Recheck with a second solver, cvc5 (extra cvc5).")
 @with_research_flags("prove")
-@click.option("--program", help="Put all interleavings of this program (a file, or a bundled name) to z3 instead.")
-@click.option("--channel", help="With --program: unordered or fifo; else the one that the protocol needs.")
+@click.option("--program", help="Check this program (file or bundled name) with z3 instead.")
+@click.option("--channel", help="With --program: unordered or fifo.  [default: the one the protocol needs]")
 @with_limits
 @with_output
 def prove_(
@@ -76,20 +76,21 @@ def prove_(
       crownless prove rst --why                  which hypotheses are necessary
       crownless prove rst --program mf-fig1      one program, for all interleavings
 
-    Exit codes: 0 all is proved; 1 refuted, by a run of the machine; 2 bad usage, or a machine that no proof can judge;
-    3 something is not proved, or a limit was reached. What is proved, and how: proofs/README.md, docs/command_line.md.
+    Exit codes: 0 everything is proved; 1 refuted by a run of the protocol; 2 bad usage, or a protocol that no proof
+    covers; 3 something is not proved, or a limit was reached. What is proved, and how: proofs/README.md,
+    docs/command_line.md.
     """
     protocols = tuple(dict.fromkeys(protocols))
     if (why or recheck) and (research or program is not None):
         hint = f"leave them out, or {f'--{research.name}' if research else '--program'}"
-        raise BadInput("--why and --recheck check the proofs that stand in the files", hint=hint)
+        raise BadInput("--why and --recheck work only with the written proofs", hint=hint)
     if research and program is not None:
         raise BadInput(f"--{research.name} is about every run, not about a program", hint="leave out --program")
     if program is not None:
         judged = _judge_program(protocols, program, channel, effort)
         return _answered(judged, limits, as_json=as_json, quiet=quiet)
     if channel:
-        raise BadInput("--channel goes with --program", hint="name a program")
+        raise BadInput("--channel requires --program", hint="name a program")
     if research:
         return _answered(research_parts.part(research.answers)(protocols, effort), limits, as_json=as_json, quiet=quiet)
     effort = effort or EFFORT
@@ -151,8 +152,8 @@ def _print(found: list[proving.ProofReport], needed: dict[str, dict[str, list[st
         print_line("Where z3 gave up: raise --effort.")
     if any(needed.values()):
         print_line(
-            "Cannot do without: with this one dropped, and all others kept, z3 does not prove the claim: it refutes "
-            "it, or gives up (?). That is no derivation: of two that can stand in for each other neither is named."
+            "Needed: with all other hypotheses but without this one, z3 does not prove the claim: it refutes it, or "
+            "gives up (?). This is not a derivation: where either of two suffices, neither is named."
         )
     if explained:
         print_line()
@@ -244,17 +245,18 @@ def _print_doubts(proved: proving.ProofReport, needed: dict[str, list[str]]) -> 
         if put.again not in (None, "proved"):
             print_line(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
     for name, hypotheses in needed.items():
-        print_line(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
+        print_line(f"{proved.protocol}: {name}: needed: {'; '.join(hypotheses) or 'none'}")
 
 
 def _print_search(protocol: str, search: Search) -> None:
     """The search for a refuting run, which found none."""
     if search.incomplete is not None:
-        print_line(f"{protocol}: nothing is refuted, but not every run was tried: {search.incomplete} ({search.scope})")
+        why = f"not every run was explored: {search.incomplete} ({search.scope})"
+        print_line(f"{protocol}: nothing is refuted, but {why}")
         return
     print_line(
-        f"{protocol}: nothing is refuted: no run violates the order, or does not deliver all ({search.scope}); perhaps "
-        "the protocol is right, and the proof does not fit it (crownless check goes on to larger bounds)"
+        f"{protocol}: nothing is refuted: every run keeps the order and delivers everything ({search.scope}); perhaps "
+        "the protocol is correct and the proof does not fit it (crownless check tries larger bounds)"
     )
 
 

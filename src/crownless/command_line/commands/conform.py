@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from crownless.command_line.endings import exit_code, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
-from crownless.command_line.options import CHANNEL_NAMES, KINDS_OF_SENDS, limits_of, with_output, within
+from crownless.command_line.options import CHANNEL_NAMES, KINDS_OF_SENDS, MAX_SECONDS, limits_of, with_output, within
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.reports import Reports, say_not_written, with_reports
@@ -46,11 +46,11 @@ WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
     everyday="processes messages orders channel replies random save_in replayed svg html max_seconds as_json",
 )
 @click.argument("node", metavar="FILE.py:CLASS", type=InputFile(), required=False)
-@click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
-@click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")
+@click.option("-n", "--processes", type=int, default=3, show_default=True, help="Number of processes.")
+@click.option("-m", "--messages", type=int, default=3, show_default=True, help="Total number of sends.")
 @click.option("--order", "orders", multiple=True, help="Order that the implementation claims to keep (repeatable).")
 @click.option("--channel", default="unordered", show_default=True, help=f"{CHANNEL_NAMES}.")
-@click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: what the class says, or unicast]")
+@click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: the class's own, or unicast]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @click.option(
     "--replies",
@@ -59,13 +59,13 @@ WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
     help="Also send from inside deliveries, up to M messages; 0: never.  [default: 3, or as many as -m]",
 )
 @click.option(
-    "--ticks", type=click.IntRange(min=0), default=0, help="How often time passes at each process.  [default: 0]"
+    "--ticks", type=click.IntRange(min=0), default=0, help="Number of clock ticks at each process.  [default: 0]"
 )
 @click.option(
     "--restarts",
     type=click.IntRange(min=0),
     default=0,
-    help="How often each process may crash, and start again with what it kept.  [default: 0]",
+    help="How many times each process may crash and restart with what it saved.  [default: 0]",
 )
 @click.option(
     "--random",
@@ -73,16 +73,18 @@ WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
     metavar="RUNS",
     help="Run this many random schedules instead of all, for larger systems.",
 )
-@click.option("--ignore", metavar="REGEX", help="Ignore these parts of packets, such as time stamps.")
+@click.option("--ignore", metavar="REGEX", help="Ignore these parts of packets, such as timestamps.")
 @click.option(
-    "--timeout", type=click.FloatRange(min=0.01), default=TIMEOUT, show_default=True, help="Seconds for an answer."
+    "--timeout",
+    type=click.FloatRange(min=0.01),
+    default=TIMEOUT,
+    show_default=True,
+    help="Seconds to wait for an answer.",
 )
 @click.option("--save", "save_in", type=OutputFile(), help="Write the schedule of the first violation to FILE.")
-@click.option(
-    "--replay", "replayed", type=InputFile(), metavar="FILE", help="Run only the schedule in FILE: is it still broken?"
-)
+@click.option("--replay", "replayed", type=InputFile(), metavar="FILE", help="Replay the schedule in FILE.")
 @with_reports
-@click.option("--max-seconds", type=click.FloatRange(min=0), help="End after this time, with what is known (exit 3).")
+@click.option("--max-seconds", type=click.FloatRange(min=0), help=MAX_SECONDS)
 @with_output
 @click.pass_context
 def conform_(
@@ -108,8 +110,8 @@ def conform_(
       crownless conform -n 3 -m 3 -- ./their-node
       crownless conform -n 5 -m 20 --random 1000 -- ./their-node
 
-    Exit codes: 0 every message is delivered, and the orders named are kept (--random: no run breaks them); 1 not so;
-    2 bad usage; 3 unknown, such as of nodes with timers, which are not driven, and of a --replay that diverges.
+    Exit codes: 0 every message is delivered and the named orders are kept (--random: no run violates them);
+    1 violated; 2 bad usage; 3 unknown, e.g. for nodes with timers (which are not driven) or a --replay that diverges.
     The line protocol of programs: docs/conformance.md.
     """
     command: list[str] | None = context.meta.get(COMMAND)
@@ -175,7 +177,7 @@ def _save(name: str, result: Conformance, breaks: str | None) -> None:
         say_not_written(name, [result.suite()])
         return
     write_file("--save", name, json_of(schedule.json(), indent=2) + "\n")
-    say(f"{name}: the schedule that violates {schedule.breaks}; again: crownless conform --replay {name} …")
+    say(f"{name}: the schedule that violates {schedule.violates}; replay it: crownless conform --replay {name} …")
 
 
 def _conform(

@@ -13,7 +13,7 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile, output_folder
-from crownless.command_line.options import Verb, complete_protocol, grouped, with_limits, with_output, with_system
+from crownless.command_line.options import Command, complete_protocol, grouped, with_limits, with_output, with_system
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.reports import Reports, with_reports
 from crownless.impl.registry import PROTOCOLS
@@ -34,7 +34,7 @@ from .check_report import print_check, print_runs
 
 
 @click.command(
-    cls=Verb, everyday="processes messages program channel orders settings first max_seconds svg html as_json"
+    cls=Command, everyday="processes messages program channel orders settings first max_seconds svg html as_json"
 )
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputFile(), shell_complete=complete_protocol)
 @with_system()
@@ -44,7 +44,7 @@ from .check_report import print_check, print_runs
     multiple=True,
     help="Report deliveries that contradict lamport-times or vector-times (repeatable).",
 )
-@click.option("--first", is_flag=True, help="Stop at the shortest violation, and report no longer one.")
+@click.option("--first", is_flag=True, help="Stop at the first violation found.")
 @grouped(
     "chosen",
     "engine reductions workers",
@@ -56,15 +56,15 @@ from .check_report import print_check, print_runs
         "reductions",
         multiple=True,
         metavar="REDUCTION",
-        help="symmetry (one of the states that differ by names alone) or all.",
+        help="symmetry (merge states that differ only in names) or all.",
     ),
     click.option(
         "--workers",
         type=click.IntRange(1, MAX_WORKERS),
-        help="Threads of the native engine, or parts on Spark.  [default: one for each processor]",
+        help="Threads of the native engine, or partitions on Spark.  [default: one per processor]",
     ),
 )
-@click.option("--max-states", type=click.IntRange(min=1), help="End after this number of states (exit code 3).")
+@click.option("--max-states", type=click.IntRange(min=1), help="Stop after this many states (exit code 3).")
 @with_limits
 @click.option(
     "--checkpoint",
@@ -90,7 +90,7 @@ def check(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Check every interleaving within a bound; a violation is shown by a shortest run.
+    """Check every interleaving within a bound; each violation comes with a shortest run.
 
     \b
     Examples:
@@ -98,7 +98,7 @@ def check(
       crownless check rst -n 3 -m 5          one protocol at a larger bound
       crownless check unordered --first      only the shortest violation
 
-    Exit codes: 0 holds, or all as expected; 1 violated, or a row not as expected; 2 bad usage; 3 unknown.
+    Exit codes: 0 holds, or all as expected; 1 violated, or not as expected; 2 bad usage; 3 unknown.
     More on reductions, engines and saved searches: docs/command_line.md.
     """
     given = system | ({"clocks": clocks} if clocks else {})
@@ -220,7 +220,7 @@ def _checks(
         say(f"not run, {reason}: {', '.join(names)}")
     checks = [one for _, one in answers if isinstance(one, ResolvedCheck)]
     if not checks:
-        raise BadInput("no protocol admits this", hint="name one to see why")
+        raise BadInput("no bundled protocol supports these options", hint="name one to see why")
     if suite is not None:
         suite = [row for row, (_, one) in zip(suite, answers, strict=True) if isinstance(one, ResolvedCheck)]
     return checks, suite, some_not_run
@@ -240,12 +240,12 @@ def _refuse_contradictions(
 ) -> None:
     """Raises `BadInput` if these options exclude each other: where a search runs, and where it is saved or resumed."""
     if master is not None and engine != "spark":
-        raise BadInput("--master: only of --engine spark", hint="leave it out, or use --engine spark")
+        raise BadInput("--master requires --engine spark", hint="leave it out, or add --engine spark")
     if "" in (checkpoint, resume):
-        raise BadInput("--checkpoint, --resume: the name of the directory is empty", hint="name one")
+        raise BadInput("--checkpoint, --resume: the directory name is empty", hint="name one")
     option = "--resume" if checkpoint is None else "--checkpoint"
     if (checkpoint or resume) and (len(protocols) > 1 or (resume is None and not protocols)):
-        raise BadInput(f"{option}: one check is saved, not several", hint="name one protocol")
+        raise BadInput(f"{option} needs exactly one protocol", hint="name one protocol")
 
 
 def _on_spark(master: str | None, workers: int | None) -> RemoteEngine:
@@ -264,7 +264,7 @@ def _saved(directory: str, given: dict[str, Any], chosen: dict[str, Any]) -> tup
     saved, reduced = check_of(header["request"], f"--resume {directory}")
     if isinstance(saved.program, Script) and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
-            f"--resume {directory}: is of another check: of the program {saved.program.name}",
+            f"--resume {directory}: the saved check runs the program {saved.program.name}",
             hint="leave out -n, -m, --sends and --self-sends",
         )
     parameters = {**saved.parameters, **given.get("parameters", {})}
@@ -285,4 +285,4 @@ def _say_saved(
         again = f"crownless check {on_spark}--resume {name}"
         if check.protocol not in PROTOCOLS:
             again = "the same command" + (f", with --resume {name} in place of --checkpoint" if resume is None else "")
-        say(f"saved in {name}; {'give a larger --max-memory, and ' * full}go on with: {again}")
+        say(f"saved in {name}; {'give a larger --max-memory, and ' * full}resume with: {again}")

@@ -8,7 +8,7 @@ import click
 
 from crownless.command_line.file_options import InputFile, OutputFile
 from crownless.command_line.log_options import chosen_runs, with_log_options, with_run
-from crownless.command_line.options import Verb, with_ascii
+from crownless.command_line.options import Command, with_ascii
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode
 from crownless.command_line.pictures import write_diagrams
 from crownless.drawing.emphasis import diagram_of
@@ -29,18 +29,22 @@ from crownless.spec.witnesses import event_json
 from .saved import saved_checks
 
 
-@click.command(cls=Verb, everyday="svg html highlight variables chosen as_json")
+@click.command(cls=Command, everyday="svg html highlight variables chosen as_json")
 @click.argument("run", metavar="RUN", type=InputFile())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with what would be drawn.")
-@click.option("--svg", type=OutputFile(), help="Draw it as SVG, into FILE, instead of in text.")
-@click.option("--html", type=OutputFile(), help="Draw all of it on one HTML page, FILE, instead of in text.")
+@click.option("--svg", type=OutputFile(), help="Draw to FILE as SVG instead of text.")
+@click.option("--html", type=OutputFile(), help="Draw to FILE as one HTML page instead of text.")
 @click.option(
     "--highlight",
     metavar="ORDER",
     help="In SVG and HTML, highlight a violation of ORDER, or 'none'.  [default: FIFO or causal order]",
 )
 @click.option("--variables", is_flag=True, help="For runs, also print the local variables after each action.")
-@click.option("--protocol", metavar="FILE.py:CLASS", help="With --variables: whose run it is, if it is not bundled.")
+@click.option(
+    "--protocol",
+    metavar="FILE.py:CLASS",
+    help="With --variables: the class that the run is from, if it is not a bundled protocol.",
+)
 @with_run
 @with_log_options
 @with_ascii
@@ -55,8 +59,8 @@ def show(
     chosen: str | None,
     log: LogOptions,
 ) -> None:
-    """Draw RUN: what `check --json`, `conform --json` or `conform --save` wrote, a computation in the papers' notation,
-    an event log, or a bundled name.
+    """Draw RUN: the output of `check --json`, `conform --json` or `conform --save`, a computation in the papers'
+    notation, an event log, or a bundled name.
 
     \b
     Examples:
@@ -69,15 +73,17 @@ def show(
     to_files = svg is not None or html is not None
     if highlight is not None:
         if not to_files:
-            raise BadInput("--highlight: drawings in text have no colours", hint="add --svg FILE or --html FILE")
+            raise BadInput("--highlight does not apply to text drawings", hint="add --svg FILE or --html FILE")
         if highlight != "none":
             order_named(highlight)
     if protocol is not None and not variables:
-        raise BadInput("--protocol: only with --variables", hint="add --variables")
+        raise BadInput("--protocol requires --variables", hint="add --variables")
     checks = None if log.given else saved_checks(run)
     if checks is None:
         if variables:
-            raise BadInput("--variables: a computation has none", hint="give what 'check --json' printed")
+            raise BadInput(
+                "--variables does not apply to computations, which have none", hint="give the output of 'check --json'"
+            )
         subjects = chosen_runs(run, log, chosen)
         if as_json:
             facts = [{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects]
@@ -91,27 +97,27 @@ def show(
             _see(run)
         return
     if chosen is not None:
-        raise BadInput("--run: only of an event log", hint="leave it out")
+        raise BadInput("--run works only with an event log", hint="leave it out")
     try:
         violations = [(check, check.violations()) for check in checks]
     except BadInput as error:
         raise error.at(file=run) from None
     if not any(found for _, found in violations):
-        raise BadInput("no property is violated there, so there is no run to draw", file=run)
+        raise BadInput("no property is violated in it, so there is no run to draw", file=run)
     if to_files or variables:  # before equal runs are shown as one, since the outcomes become known
         violations = [
             (check, [(name, _with_variables(check, one, run, variables, protocol)) for name, one in found])
             for check, found in violations
         ]
-    broken = [(check, one, names) for check, found in violations for one, names in shown_once(found)]
+    violated = [(check, one, names) for check, found in violations for one, names in shown_once(found)]
     if as_json:
-        print_json({"runs": [_run_json(one, names) for _, one, names in broken]})
+        print_json({"runs": [_run_json(one, names) for _, one, names in violated]})
     if to_files:
-        drawn = [one.diagram(_title_of_run(check, names), highlight or names[0]) for check, one, names in broken]
+        drawn = [one.diagram(_title_of_run(check, names), highlight or names[0]) for check, one, names in violated]
         write_diagrams(svg, html, drawn, printable_name(run))
     if to_files or as_json:
         return
-    for check, one, names in broken:
+    for check, one, names in violated:
         print_line(f"{_title_of_run(check, names)}:")
         print_drawing(one.draw(unicode=unicode))
         for line, after in zip_longest(one.say().splitlines(), variables_after(one) if variables else (), fillvalue=()):
@@ -121,9 +127,9 @@ def show(
     _see(run)
 
 
-def _run_json(run: Run, breaks: list[str]) -> dict[str, Any]:
+def _run_json(run: Run, violates: list[str]) -> dict[str, Any]:
     """A run, and of one that never ends also the loop."""
-    return {"processes": list(run.processes), "breaks": breaks, "run": run.json(), **run.loop_json()}
+    return {"processes": list(run.processes), "violates": violates, "run": run.json(), **run.loop_json()}
 
 
 def _with_variables(check: SavedCheck, one: Run, file: str, required: bool, protocol: str | None) -> Run:

@@ -28,7 +28,7 @@ from .saved import saved_checks
 #: Options that do not apply to nodes; and options that a schedule determines.
 OF_PROTOCOLS = ("program", "crash", "parameters")
 OF_SCHEDULES = ("processes", "messages", "channel", "sends", "self_sends")
-REPLAYED = "give what 'check --json' printed of a protocol, or what 'conform --save' wrote of nodes"
+REPLAYED = "give the output of 'check --json' for a protocol, or of 'conform --save' for nodes"
 
 
 @contextmanager
@@ -49,36 +49,40 @@ def explored_subject(
     is_protocol = name in PROTOCOLS or (name is not None and (own_protocols.is_own(name) or is_in_brackets(name)))
     if (is_protocol or command is not None) and (log.given or chosen is not None):
         option = next(iter(log.given.values()), "--run")
-        raise BadInput(f"{option}: only of an event log", hint="leave it out")
+        raise BadInput(f"{option} works only with an event log", hint="leave it out")
     if name is None or command is not None or _is_of_nodes(name):
         with _of_nodes(name, command, system, replay) as explored:
             yield explored
         return
     checks = None if is_protocol or log.given else saved_checks(name)
     if replay is not None:
-        _refuse(system, "the saved run brings its check with it")
+        _refuse(system, "the saved run has its own check")
         _refuse_run(chosen)
         if not is_protocol:
-            raise BadInput(f"--replay: {printable_name(name)} is no protocol and no class of nodes", hint=REPLAYED)
+            raise BadInput(f"--replay: {printable_name(name)} is neither a protocol nor a node class", hint=REPLAYED)
         yield _replayed(name, replay)
     elif checks is not None:
-        _refuse(system, "a saved run brings its check with it")
+        _refuse(system, "a saved run has its own check")
         _refuse_run(chosen)
         yield _first_run(checks, name)
     elif not is_protocol and (log.given or _is_computation(name)):
         _refuse(system, "a computation has its own processes and messages")
         one, *others = chosen_runs(name, log, chosen)
         if others:
-            named = f"choose one, such as --run {printable_name(one.run or '')}"
-            raise BadInput(f"it has {len(others) + 1:,} runs, and a page shows one", hint=named, file=name)
-        yield of_computation(one)
+            named = f"choose one with --run NAME, such as --run {printable_name(one.run or '')}"
+            raise BadInput(f"it has {len(others) + 1:,} runs", hint=named, file=name)
+        try:
+            explored = of_computation(one)
+        except BadInput as error:
+            raise error.at(file=name) from None
+        yield explored
     else:
         yield of_check(Check(protocol=name, **system))
 
 
 def _refuse_run(chosen: str | None) -> None:
     if chosen is not None:
-        raise BadInput("--run: only of an event log", hint="leave it out")
+        raise BadInput("--run works only with an event log", hint="leave it out")
 
 
 def _is_of_nodes(name: str) -> bool:
@@ -96,7 +100,7 @@ def _is_of_nodes(name: str) -> bool:
 def _of_nodes(
     name: str | None, command: list[str] | None, system: dict[str, Any], replay: str | None
 ) -> Iterator[Explored]:
-    _refuse(system.keys() & OF_PROTOCOLS, "only of a protocol")
+    _refuse(system.keys() & OF_PROTOCOLS, "works only with a protocol")
     schedule = None
     if replay is not None:
         _refuse(system.keys() & OF_SCHEDULES, "the schedule has its own")
@@ -115,7 +119,7 @@ def _replayed(name: str, file: str) -> Explored:
     checks = saved_checks(file)
     if checks is None:
         read_bytes(Path(file), file)
-        raise BadInput("there is no run in it", hint=REPLAYED, file=file)
+        raise BadInput("it contains no run", hint=REPLAYED, file=file)
     return _first_run([check for check in checks if check.protocol == name] or checks, file, name)
 
 
@@ -123,7 +127,7 @@ def _first_run(checks: list[SavedCheck], file: str, protocol: str | None = None)
     """The first run in a file."""
     violations = [(check, found, known) for check in checks for known, found in check.violations()]
     if not violations:
-        raise BadInput("no property is violated there, so there is no run to explore", file=file)
+        raise BadInput("no property is violated in it, so there is no run to explore", file=file)
     try:
         return of_saved_run(*violations[0], protocol)
     except BadInput as error:

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from crownless.command_line.file_options import InputFile, OutputFile
-from crownless.command_line.options import Verb, complete_protocol, with_ascii
+from crownless.command_line.options import Command, complete_protocol, with_ascii
 from crownless.command_line.output import print_json, print_line
 from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
@@ -57,19 +57,21 @@ def complete_section(context: click.Context, parameter: click.Parameter, incompl
     return [*sections, *complete_protocol(context, parameter, incomplete)]
 
 
-@click.command(name="list", cls=Verb)
+@click.command(name="list", cls=Command)
 @click.argument(
     "names", nargs=-1, metavar="[SECTION | PROTOCOL | WORDS]...", type=InputFile(), shell_complete=complete_section
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
-@click.option("--svg", type=OutputFile(), help="With 'orders': also draw them into FILE, with what separates each two.")
+@click.option(
+    "--svg", type=OutputFile(), help="With 'orders': also draw them to FILE, with computations that separate them."
+)
 @with_ascii
 def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
-    """List what can be named: protocols, orders, properties, channels, clocks, programs, computations, counterexamples,
-    logs, sources. With SECTION, only those; with PROTOCOL, the facts of that one, which may be your own.
+    """List protocols, orders, properties, channels, clocks, programs, computations, counterexamples, logs and sources.
+    With SECTION, only those; with PROTOCOL (which may be your own), only the facts about it.
 
-    Two more sections: claims, what the papers say, and errors, what is wrong in them. Words after 'claims' choose the
-    claims that have them in their id, sentence, place or readings.
+    Two more sections: claims (what the papers say) and errors (mistakes in the papers). Words after 'claims' select the
+    claims that contain them in id, sentence, place or readings.
 
     \b
     Examples:
@@ -82,7 +84,7 @@ def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
     """
     if svg is not None:
         if "orders" not in names:
-            raise BadInput("--svg: only the orders can be drawn", hint="crownless list orders --svg FILE")
+            raise BadInput("--svg draws only the section 'orders'", hint="crownless list orders --svg FILE")
         write_file("--svg", svg, orders_in_svg())
     facts = {name: of_section() for name, of_section in _FACTS.items() if name in (names or SECTIONS)}
     others = [name for name in names if name not in _FACTS]
@@ -208,7 +210,7 @@ def _print_sources(text: str) -> None:
 
 def parameter_said(facts: dict[str, Any]) -> str:
     """A parameter in a line of text; the default is for the protocol's own bound."""
-    each = ", or one for each process" if facts["per_process"] else ""
+    each = ", or one per process" if facts["per_process"] else ""
     return f"{facts['name']}={facts['default']} ({facts['meaning']}{each})"
 
 

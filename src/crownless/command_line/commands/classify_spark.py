@@ -15,7 +15,7 @@ from crownless.command_line.output import print_json, print_line, status
 from crownless.oracle.log_orders.monitor import OUTCOMES
 from crownless.pipeline.logs.judging import LogResult, judge, judge_by_clocks, judge_one_run, read
 from crownless.pipeline.logs.live import IDLE_TIMEOUT, LATER, MAX_LATENESS, WITHDRAWN, LiveLog, read_live, start, stop
-from crownless.pipeline.logs.records import HOLE, JUDGED, QUARANTINE, VERDICT, Query, Record, batch_of
+from crownless.pipeline.logs.records import HOLE, JUDGED, LEFT_OUT, VERDICT, Query, Record, batch_of
 from crownless.pipeline.logs.sources import is_parquet
 from crownless.pipeline.session import session, spark_errors_as_bad_input, task_progress
 from crownless.runtime.ending import Stopped, interrupted_by, stoppable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-#: At most this many quarantined rows, and holes, are shown; --out has all.
+#: At most this many rows that were left out, and holes, are shown; --out has all.
 SHOWN_UP_TO = 10
 #: Spark checks for new files at least this often: in seconds, and per idle timeout. Interrupts are checked, and runs
 #: ended, in this interval.
@@ -75,9 +75,9 @@ def classify_on_spark(options: ClassifyOptions) -> int:
                 judged.records.write.partitionBy("record_type").parquet(out)
                 judged = LogResult(judged.count, spark.read.schema(judged.records.schema).parquet(out))
             facts = _facts(dataset, judged, query, options.log.notes)
-            if not options.one_run and (unnamed := judged.quarantine.where("run IS NULL").count()):
-                of_any = f"{some(unnamed, 'row')} skipped without a run: any run may lack them: no order is surely kept"
-                facts["notes"].append(of_any)
+            if not options.one_run and (unnamed := judged.left_out.where("run IS NULL").count()):
+                why = "any run may lack them, so no order is known to be kept"
+                facts["notes"].append(f"{some(unnamed, 'row')} without a run left out; {why}")
             if out is None:
                 judged.records.unpersist()
     if part.reason is not None:
@@ -89,7 +89,7 @@ def classify_on_spark(options: ClassifyOptions) -> int:
     else:
         _print(facts, out)
     outcomes = {outcome for counts in facts["orders"].values() for outcome, n in counts["runs"].items() if n}
-    return exit_code(outcomes | {"unknown"} if facts["rows"]["quarantined"] else outcomes)
+    return exit_code(outcomes | {"unknown"} if facts["rows"]["left_out"] else outcomes)
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def _facts(dataset: str, judged: LogResult, query: Query, notes: Sequence[str]) 
     counts = {
         (row["order"], row["verdict"]): row["count"] for row in verdicts.groupBy("order", "verdict").count().collect()
     }
-    broken = verdicts.where("verdict = 'broken'").groupBy("order")
+    broken = verdicts.where("verdict = 'violated'").groupBy("order")
     least = broken.agg(f.min("run").alias("run"), f.min_by("witness", "run").alias("witness"))
     first = {row["order"]: row for row in least.collect()}
     by_order: dict[str, Any] = {}
@@ -119,16 +119,16 @@ def _facts(dataset: str, judged: LogResult, query: Query, notes: Sequence[str]) 
         found = first.get(order)
         by_order[order] = {
             "runs": {outcome: counts.get((order, outcome), 0) for outcome in OUTCOMES.values()},
-            "first_broken": None if found is None else {"run": found["run"], "witness": json.loads(found["witness"])},
+            "first_violated": None if found is None else {"run": found["run"], "witness": json.loads(found["witness"])},
         }
     return {
         "file": dataset,
         "engine": "spark",
         "reading": query.reading,
         "notes": list(notes),
-        "rows": {"read": account.rows, "judged": account.judged, "quarantined": account.quarantined},
+        "rows": {"read": account.rows, "judged": account.judged, "left_out": account.left_out},
         "orders": by_order,
-        "quarantine": _some_of(judged.quarantine.orderBy("run", "row")),
+        "left_out": _some_of(judged.left_out.orderBy("run", "row")),
         "holes": _some_of(judged.holes.orderBy("run", "hole")),
         "holes_found": judged.holes.count(),
     }
@@ -140,22 +140,24 @@ def _some_of(rows: "DataFrame") -> list[dict[str, Any]]:
 
 def _print(facts: dict[str, Any], out: str | None) -> None:
     rows = facts["rows"]
-    print_line(f"{facts['file']}: {some(rows['read'], 'row')}, {rows['judged']:,} judged, {rows['quarantined']:,} not")
+    print_line(
+        f"{facts['file']}: {some(rows['read'], 'row')}, {rows['judged']:,} judged, {rows['left_out']:,} left out"
+    )
     orders = facts["orders"].items()
-    firsts = {order: each["first_broken"] for order, each in orders}
+    firsts = {order: each["first_violated"] for order, each in orders}
     named = {order: "" if first is None else f"run {printable_name(first['run'])}" for order, first in firsts.items()}
     each = ((order, named[order], of["runs"]) for order, of in orders)
     print_counts("order", "first that violates it", outcomes_in(of["runs"] for _, of in orders), each)
     for note in facts["notes"]:
         print_line(f"note: {note}")
-    for row in facts["quarantine"]:
-        print_line(f"quarantine: {_run_prefix(row['run'])}{row['reason']}: {row['row']}")
-    _print_how_many_more(rows["quarantined"] - len(facts["quarantine"]), "in quarantine", out)
+    for row in facts["left_out"]:
+        print_line(f"left out: {_run_prefix(row['run'])}{row['reason']}: {row['row']}")
+    _print_how_many_more(rows["left_out"] - len(facts["left_out"]), "left out", out)
     for row in facts["holes"]:
         print_line(f"hole: {_run_prefix(row['run'])}{row['hole']}")
     _print_how_many_more(facts["holes_found"] - len(facts["holes"]), "holes", out)
     if out is not None:
-        print_line(f"all verdicts, witnesses, quarantined rows and holes: {out}")
+        print_line(f"all verdicts, witnesses, rows left out, and holes: {out}")
 
 
 def _run_prefix(name: str | None) -> str:
@@ -190,7 +192,7 @@ class _Standing:
                 self._verdicts[key] = row["verdict"]
             elif record_type == WITHDRAWN:
                 self._verdicts.pop(key, None)
-            elif record_type in (QUARANTINE, HOLE):
+            elif record_type in (LEFT_OUT, HOLE):
                 self._verdicts[None, None] = "unknown"
             if record_type != JUDGED:
                 (_print_record_as_json if self._as_json else _print_record)(row)
@@ -223,7 +225,7 @@ def classify_live(options: ClassifyOptions) -> int:
         interval = min(POLL_INTERVAL, idle_timeout / POLLS_A_TIMEOUT)
         query = start(live, read_live(spark, folder), str(where / "spark"), interval)
         if not options.quiet:
-            say(f"judging what is put into {folder}; Ctrl-C ends it")
+            say(f"judging files added to {folder}; Ctrl-C to stop")
         began = time_now()
         while query.isActive and not options.limits.reached(time_now() - began):
             sleep(min(INTERRUPT_INTERVAL, interval))
@@ -255,8 +257,8 @@ def _print_record(row: dict[str, Any]) -> None:
         said = f"{row['order']}: withdrawn{because}"
     elif row["record_type"] == LATER:
         said = f"{row['order']}: reported when the run has ended{because}"
-    elif row["record_type"] == QUARANTINE:
-        said = f"quarantine{because}: {row['row']}"
+    elif row["record_type"] == LEFT_OUT:
+        said = f"left out{because}: {row['row']}"
     else:
         said = f"{row['record_type']}{because}"
     print_line(f"{run}{said}")

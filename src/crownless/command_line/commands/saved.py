@@ -14,7 +14,7 @@ from crownless.spec import library
 PEEKED = 1 << 16
 #: The beginning of an answer of `--json`.
 BEGINS_AN_ANSWER = re.compile(rb'\{\s*"crownless"\s*:')
-HINT = "give what 'check --json', 'conform --json' or 'conform --save' wrote"
+HINT = "give the output of 'check --json', 'conform --json' or 'conform --save'"
 
 
 def saved_checks(name: str) -> list[SavedCheck] | None:
@@ -29,8 +29,8 @@ def saved_checks(name: str) -> list[SavedCheck] | None:
         return None
     of_a_check = start.startswith(b"[") or BEGINS_AN_ANSWER.match(start) is not None
     if not of_a_check and start.startswith((b"{\n", b"{\r")) and format_in(start) == "jsonl":
-        hint = "give what 'check --json' printed, an event log with one object a line, or a computation"
-        raise BadInput("JSON, but not the result of a check", hint=hint, file=name)
+        hint = "give the output of 'check --json', an event log with one object per line, or a computation"
+        raise BadInput("this JSON is not the result of a check", hint=hint, file=name)
     if not of_a_check:
         return None
     return _read(read_text(path, name).encode(), name)
@@ -47,5 +47,5 @@ def _read(content: bytes, file: str) -> list[SavedCheck]:
     if "implementation" in holds:
         return [read_conformance(content, file)]
     if "checks" not in holds:
-        raise BadInput("there is no run in it", hint=HINT, file=file)
+        raise BadInput("it contains no run", hint=HINT, file=file)
     return read_checks(content, file)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
-from crownless.command_line.options import Verb, complete_protocol, with_limits, with_output, with_system
+from crownless.command_line.options import Command, complete_protocol, with_limits, with_output, with_system
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
 from crownless.command_line.tables import Rows
 from crownless.drawing.text import draw
@@ -20,7 +20,7 @@ from crownless.runtime.printable import listed, some
 from crownless.spec.computation import Computation
 
 
-@click.command(cls=Verb, everyday="processes messages channel settings sends max_seconds as_json")
+@click.command(cls=Command, everyday="processes messages channel settings sends max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
 @with_system("processes", "messages", "channel", "settings", "sends", "self_sends")
 @with_limits
@@ -32,14 +32,14 @@ def realize(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Which complete computations can PROTOCOL generate, over every interleaving? Is that one of the orders?
+    """Which complete computations can PROTOCOL generate, over every interleaving? Do they make up one of the orders?
 
     \b
     Example:
       crownless realize murty-garg -n 3 -m 3
 
-    Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, or there are none, 2 bad usage,
-    3 a limit was reached first.
+    Exit codes: 0 all of them keep the order that the protocol promises, 1 some violate it, or there are none, 2 bad
+    usage, 3 a limit was reached first.
     """
     with status(quiet or as_json) as line:
 
@@ -52,7 +52,7 @@ def realize(
         print_json(answer.json())
     else:
         _print(answer, drawings=not quiet)
-    if answer.broken_by is not None or answer.generates_nothing:
+    if answer.violated_by is not None or answer.generates_nothing:
         return EXIT_VIOLATED
     return EXIT_UNKNOWN if answer.stopped else EXIT_HOLDS
 
@@ -61,16 +61,16 @@ def _print(answer: Realization, *, drawings: bool) -> None:
     print_line(answer.scope)
     at_bound = some(answer.messages, "message")
     least = "at least " if answer.stopped else ""
-    facts = f"{answer.found.states:,} states, {answer.found.nodes:,} with their computations, {answer.seconds:.1f} s"
+    facts = f"{answer.found.states:,} states, {answer.seconds:.1f} s"
     print_line(f"generated: {least}{some(answer.computations, 'computation')} of {at_bound}; {facts}")
     if not answer.generates_nothing:
         _print_orders(answer)
         if drawings:
             _draw(answer)
     if answer.impossible:
-        print_line(f"and {answer.impossible:,} times messages in a circle, each received before it is sent")
+        print_line(f"and {answer.impossible:,} times a cycle of messages, each received before it is sent")
     if answer.found.misdelivers:
-        print_line("left out: runs that deliver a message twice, or to whom it was not sent; see crownless check")
+        print_line("left out: runs that deliver a message twice or to a wrong receiver; see crownless check")
     print_line(_conclusion(answer))
 
 
@@ -95,7 +95,7 @@ def _draw(answer: Realization) -> None:
     missing = None if name is None else answer.orders[name].missing
     if missing is not None:
         _draw_one(f"missing: a smallest {name} computation that {answer.check.protocol} never generates", missing)
-    extra = answer.broken_by or answer.orders[promises].extra
+    extra = answer.violated_by or answer.orders[promises].extra
     if extra is not None:
         why = because(extra, promises)
         _draw_one(f"extra: a smallest computation that is generated and is not {promises}: {why}", extra)

@@ -20,8 +20,8 @@ from crownless.spec.enumeration import Sends
 TIMEOUT = 5.0
 
 
-class WithCommand(options.Verb):
-    """A verb that accepts the command of a program after `--`."""
+class WithCommand(options.Command):
+    """A command that accepts the command of a program after `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
@@ -47,20 +47,20 @@ def implementation_of(
     """`n` nodes of a class, by its name, or of a command; `ignored` parts of packets are not compared."""
     limits = NodeLimits(seconds=timeout)
     if (node is None) == (command is None):
-        said = "no implementation is named" if node is None else f"'{node}' and a command: one implementation at a time"
-        hint = "give a class, such as node.py:MyNode, or a command after --, such as -- ./their-node"
+        said = "no implementation is given" if node is None else f"both '{node}' and a command are given"
+        hint = "give either a class, such as node.py:MyNode, or a command after --, such as -- ./their-node"
         raise BadInput(said, hint=hint)
     if node is not None:
         if not own_protocols.is_own(node):
-            hint = f"give its class, such as node.py:MyNode, or if it is a program: -- {node}"
+            hint = f"for a program: -- {node}"
             if node in PROTOCOLS:
                 hint = f"it is a protocol: crownless check {node}"
-            raise BadInput(f"'{node}' is no class of a file", hint=hint)
+            raise BadInput(f"expected FILE.py:CLASS, got '{node}'", hint=hint)
         kind = own_protocols.load_node(node)
         with closing(InProcess(kind, n, limits, name=node, ignored=ignored, sends=sends)) as nodes:
             yield nodes
         return
     if not command:
-        raise BadInput("there is no command after --", hint="such as -- ./their-node")
+        raise BadInput("no command after --", hint="such as -- ./their-node")
     with closing(OutOfProcess(command, n, limits, ignored=ignored, sends=sends)) as running:
         yield running

@@ -1,4 +1,4 @@
-"""`crownless classify`: the orders that a computation or an event log keeps, with a witness for each broken one."""
+"""`crownless classify`: the orders that a computation or an event log keeps, with a witness for each violation."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ import click
 from crownless.command_line.endings import EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile
 from crownless.command_line.log_options import with_log_options
-from crownless.command_line.options import Verb, with_limits, with_output
+from crownless.command_line.options import Command, with_limits, with_output
 from crownless.command_line.output import print_json, print_line, status
 from crownless.oracle.log_orders import classification as oracle
 from crownless.oracle.log_orders.classification import Classifications, ClassifiedRuns
@@ -25,7 +25,7 @@ from .classify_options import ClassifyOptions, with_classify_options
 SHOWN_UP_TO = 10
 
 
-@click.command(cls=Verb, everyday="orders form columns order_by skip_bad match max_seconds as_json")
+@click.command(cls=Command, everyday="orders form columns order_by skip_bad match max_seconds as_json")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=InputFile())
 @with_classify_options
 @with_log_options
@@ -39,13 +39,13 @@ def classify(**given: Any) -> int:
       crownless classify mf-fig8             a bundled computation
       crownless classify log.jsonl           an event log; - is standard input
       crownless classify log.csv.gz --column message=msg_id
-      crownless classify log.csv --order-by ts   time stamps, and no index
+      crownless classify log.csv --order-by ts   timestamps instead of an index
       crownless classify log.jsonl --kind recv=deliver
       crownless classify log.parquet --order causal --quiet
       crownless classify --match log.jsonl   a log that does not name its messages
       crownless classify --complete log.jsonl   was each message delivered, and once?
 
-    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken, or --complete
+    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is violated, or --complete
     finds a violation, 2 bad usage or input, 3 unknown, such as for a log with holes. Event logs, --engine spark for
     large ones, and the options for both (--one-run, --clocks, --live, ...): docs/event_logs.md.
     """
@@ -100,11 +100,11 @@ def _classify_here(options: ClassifyOptions) -> int:
         raise Stopped(part.reason)
     if options.as_json:
         each = [classification.json() for classification in shown]
-        left_out = {"skipped": report.skipped_rows(skipped)} if options.skip_bad else {}
+        left_out = {"left_out": report.rows_left_out(skipped)} if options.skip_bad else {}
         print_json((each[0] if len(each) == 1 else {"classifications": each}) | left_out)
     else:
         _print(options, parts, shown if count <= SHOWN_UP_TO or part.reason is None else [])
-        report.print_skipped(skipped)
+        report.print_rows_left_out(skipped)
     outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
     if any(one.rows for one in skipped.values()) or (options.complete and report.unknown_properties(parts)):
         outcomes.add("unknown")
@@ -112,7 +112,7 @@ def _classify_here(options: ClassifyOptions) -> int:
         outcomes.add("unknown")
         nothing = "" if out is None or out.exists() else f"; nothing was written to {out}"
         unjudged = [name for name in dict.fromkeys(options.files) if name not in judged]
-        say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(unjudged)}" * bool(unjudged) + nothing)
+        say(f"{part.reason}" + f"; not (fully) classified: {', '.join(unjudged)}" * bool(unjudged) + nothing)
     return EXIT_VIOLATED if options.complete and report.first_violations(parts) else exit_code(outcomes)
 
 
@@ -137,7 +137,7 @@ def _shown(parts: list[ClassifiedRuns], chosen: tuple[str, ...], *, as_json: boo
     if as_json or sum(map(len, parts)) <= SHOWN_UP_TO:
         yield from (part.classification(number) for part in parts for number in range(len(part)))
         return
-    firsts = [report.first_broken(parts, order) for order in chosen]
+    firsts = [report.first_violated(parts, order) for order in chosen]
     firsts += report.first_violations(parts).values()
     for part, number in dict.fromkeys(first for first in firsts if first is not None):
         yield parts[part].classification(number)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from crownless.command_line.file_options import OutputFile, cannot_be_written
-from crownless.command_line.options import Verb, with_ascii
+from crownless.command_line.options import Command, with_ascii
 from crownless.command_line.output import print_json, print_line
 from crownless.runtime.errors import BadInput
 
@@ -25,28 +25,28 @@ LANGUAGES = {
 }
 
 
-@click.command(cls=Verb)
+@click.command(cls=Command)
 @click.argument("name", metavar="FILE", type=OutputFile())
 @click.option(
     "--node",
     "language",
     type=click.Choice(list(LANGUAGES)),
-    help="Write an adapter to an implementation in this language, for crownless conform.",
+    help="Write an adapter for an implementation in this language, for crownless conform.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
 @with_ascii
 def new(name: str, language: str | None, as_json: bool) -> None:
-    """Write FILE: a commented protocol of your own, or with --node an adapter to an implementation; both can be run.
+    """Write a template to FILE: a commented protocol, or with --node an adapter for an implementation; both run as is.
 
     \b
     Examples:
       crownless new hub.py; crownless check hub.py:Hub
       crownless new --node go node.go
 
-    The protocol numbers the messages of each channel, so that it keeps FIFO order, and promises causal order, which it
-    breaks: `crownless check` shows how.
+    The protocol numbers the messages on each channel, so it keeps FIFO order. It promises causal order, but violates
+    it: `crownless check` shows how.
 
-    The adapter delivers each message as it comes. Call your own code instead, and `crownless conform` reports which
+    The adapter delivers each message as it arrives. Call your own code instead, and `crownless conform` reports which
     order it keeps. A FILE that ends in .go, .rs, .java, … needs no --node.
     """
     file = Path(name)
@@ -85,7 +85,7 @@ def new(name: str, language: str | None, as_json: bool) -> None:
 
 
 def _template(name: str, replaced: dict[str, str]) -> str:
-    text = files("crownless.command_line.verbs").joinpath("templates", f"{name}.txt").read_text(encoding="utf-8")
+    text = files("crownless.command_line.commands").joinpath("templates", f"{name}.txt").read_text(encoding="utf-8")
     for old, new in replaced.items():
         text = text.replace(old, new)
     return text

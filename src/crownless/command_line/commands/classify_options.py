@@ -47,14 +47,14 @@ NOT_BESIDE = {
 
 
 def option(*names: str, **how: Any) -> Any:
-    """A field of `ClassifyOptions` that is an option of the verb."""
+    """A field of `ClassifyOptions` that is an option of the command."""
     default = how.get("default", () if how.get("multiple") else False if how.get("is_flag") else None)
     return field(default=default, metadata={"option": click.option(*names, **how)})
 
 
 @dataclass(frozen=True)
 class ClassifyOptions:
-    """The arguments and options of the verb, as they were given."""
+    """The arguments and options of the command, as they were given."""
 
     files: tuple[str, ...]
     log: LogOptions
@@ -70,31 +70,34 @@ class ClassifyOptions:
         type=click.Choice(["lost", "pending"]),
         default="lost",
         show_default=True,
-        help="Messages that are not received: lost for good, or still in flight.",
+        help="Treat messages that are not received as lost, or as still in flight.",
     )
     complete: bool = option(
         "--complete",
         is_flag=True,
-        help="Nothing is missing from the log: also decide delivers-once and delivers-all.",
+        help="The log is complete: also decide delivers-once and delivers-all.",
     )
     skip_bad: bool = option(
         "--skip-bad",
         is_flag=True,
-        help="Leave out lines that cannot be used, or contradict each other, and say how many (exit code 3).",
+        help="Leave out lines that are unusable or contradict each other, and report how many (exit code 3).",
     )
     takes_part: tuple[str, ...] = option(
         "--process", "takes_part", multiple=True, metavar="NAME", help="A process that may have no events (repeatable)."
     )
     by_process: bool = option(
-        "--by-process", is_flag=True, help="Also print for each process how far its deliveries are out of order."
+        "--by-process", is_flag=True, help="Also print how far the deliveries of each process are out of order."
     )
     match: bool = option(
         "--match",
         is_flag=True,
-        help="Event logs that name no messages: match deliveries with sends, in the order of sending.",
+        help="For event logs without message names: match deliveries with sends, in sending order.",
     )
     out: Path | None = option(
-        "--out", type=OutputFolder(), help="A new folder for all verdicts, witnesses and holes, as Parquet."
+        "--out",
+        type=OutputFolder(),
+        metavar="FOLDER",
+        help="Write all verdicts, witnesses and holes to this new folder, as Parquet.",
     )
     engine: str = option(
         "--engine",
@@ -106,21 +109,22 @@ class ClassifyOptions:
     one_run: bool = option(
         "--one-run",
         is_flag=True,
-        help="The log is of one run, perhaps larger than memory: it is read in blocks.",
+        help="The log holds one run, possibly larger than memory; it is read in blocks.",
     )
     clocks: bool = option("--clocks", is_flag=True, help="Compare the log with its vector clocks.")
     processes: str | None = option(
-        "--processes", help="With --clocks: the processes of the entries, such as P1,P2.  [the names, in order]"
+        "--processes",
+        help="With --clocks: process names for vector-clock positions, e.g. P1,P2.  [default: the names, in order]",
     )
     master: str | None = option("--master", help="With --engine spark: where Spark runs, such as local[2].")
     live: bool = option(
-        "--live", is_flag=True, help="With --engine spark: FILE is a folder that files are being put into."
+        "--live", is_flag=True, help="With --engine spark: FILE is a folder to which files are being added."
     )
     checkpoint: str | None = option(
         "--checkpoint",
         metavar="DIR",
         callback=output_folder,
-        help="With --live: resume here where an earlier call ended.",
+        help="With --live: save progress in this folder, or resume from it.",
     )
     idle_timeout: float | None = option(
         "--idle-timeout",
@@ -129,7 +133,7 @@ class ClassifyOptions:
     )
     event_time: str | None = option(
         "--event-time",
-        help="With --live: the column of time stamps by which runs end, not the machine's clock.",
+        help="With --live: end runs by the timestamps in this column instead of the machine's clock.",
     )
     max_lateness: float | None = option(
         "--max-lateness",
@@ -172,31 +176,33 @@ class ClassifyOptions:
         given |= {*self.log.given.values(), *["--engine spark"] * (self.engine == "spark")}
         for name, needed in NEEDS.items():
             if name in given and needed not in given:
-                raise BadInput(f"{name} is only for {needed}", hint=f"add {needed}, or leave {name} out")
+                raise BadInput(f"{name} requires {needed}", hint=f"add {needed}, or leave {name} out")
         for name, others in (NOT_ON_SPARK if self.engine == "spark" else NOT_BESIDE).items():
             if name in given and (clash := [other for other in others if other in given]):
-                raise BadInput(f"{clash[0]} does not go with {name}", hint="leave one of them out")
+                raise BadInput(f"{clash[0]} cannot be combined with {name}", hint="leave one of them out")
         if self.engine == "spark" and self.log.order_by == BY_LINE:
             hint = "name a column; Spark does not keep the order of lines"
-            raise BadInput("--order-by line does not go with --engine spark", hint=hint)
+            raise BadInput("--order-by line cannot be combined with --engine spark", hint=hint)
         if self.complete and self.reading == "pending":
-            hint = "leave one of them out: of a complete log nothing is still in flight"
-            raise BadInput("--complete does not go with --unreceived pending", hint=hint)
+            hint = "leave one of them out: in a complete log nothing is still in flight"
+            raise BadInput("--complete cannot be combined with --unreceived pending", hint=hint)
         for name in ("--engine spark", "--out"):
             if name in given and len(self.files) != 1:
-                raise BadInput(f"{name} takes one log", hint="put the files into one folder, or give each its own call")
+                raise BadInput(
+                    f"{name} takes one log", hint="put the files into one folder, or run the command for each"
+                )
         if self.out is not None and self.engine == "plain":
             from crownless.pipeline.logs.records import refuse_taken
 
             refuse_taken(self.out)
 
 
-def with_classify_options(verb: Any) -> Any:
-    """Gives the verb the options that `ClassifyOptions` declares."""
+def with_classify_options(command: Any) -> Any:
+    """Gives the command the options that `ClassifyOptions` declares."""
     for one in reversed(fields(ClassifyOptions)):
         if "option" in one.metadata:
-            verb = one.metadata["option"](verb)
-    return verb
+            command = one.metadata["option"](command)
+    return command
 
 
 def _compiling() -> Callable[[], AbstractContextManager[None]]:

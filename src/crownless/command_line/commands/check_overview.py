@@ -93,7 +93,7 @@ def _named(result: CheckResult, results: Sequence[CheckResult]) -> str:
 def _verdict(result: CheckResult) -> str:
     if not result.violations:
         return result.verdict
-    lengths = result.exploration.broken
+    lengths = result.exploration.violated
     said = []
     for name, line in result.violations.items():
         shown = name

@@ -38,7 +38,7 @@ NOTES_UP_TO = 10
 #: Maximum number of unreceived messages named.
 NAMED_UP_TO = 100
 #: Maximum number of rows that were left out and are printed.
-SKIPPED_UP_TO = 10
+LEFT_OUT_UP_TO = 10
 #: Maximum number of violations printed per property.
 VIOLATIONS_UP_TO = 20
 #: Without --by-process, at most this many processes are listed: those with the most deliveries out of order.
@@ -97,7 +97,7 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
         how = (
             "lost for good [DFLL23]"
             if classification.reading == "lost"
-            else "still to come (can an order be kept yet?)"
+            else "still in flight (can an order still be kept?)"
         )
         print_line(f"not received: {names}; read as {how}" + "; see --unreceived" * (subject.delivery is None))
     print_line()
@@ -155,30 +155,29 @@ def _draw_violations(classification: oracle.Classification) -> None:
     for verdict in classification.verdicts:
         c = verdict.computation
         if not isinstance(classification.subject, oracle.LargeRun):
-            c = part_that_breaks(verdict, classification.reading)
+            c = part_that_violates(verdict, classification.reading)
         if verdict.witness is not None and c is not None and c.event_count <= DRAWN_UP_TO:
             drawn.setdefault(str(c), (c, []))[1].append(verdict.order)
     for c, orders in drawn.values():
         print_line()
-        print_line(f"{', '.join(orders)}: of all messages only those that show it")
+        print_line(f"{', '.join(orders)}: only the messages that show the violation")
         _draw(c, classification.reading)
 
 
 def _conclusion(classification: oracle.Classification) -> str:
-    """The kept orders, and the strongest among them; then the broken ones, and the unknown ones."""
+    """The kept orders, and the strongest among them; then the violated ones, and the unknown ones."""
     outcomes = {verdict.order: verdict.outcome for verdict in classification.verdicts}
 
     def those(outcome: str) -> str:
         return ", ".join(name for name, found in outcomes.items() if found == outcome)
 
     strongest = ", ".join(classification.strongest)
-    none = "none of these orders" if not those("unknown") else "none for certain"
     nothing = those("nothing")
     only_nothing = {*outcomes.values()} == {"nothing"}
-    kept = f"keeps {', '.join(classification.kept_and_telling) or none}"
-    kept += f" (strongest: {strongest})" * bool(strongest)
-    parts = [] if only_nothing else [kept]
-    parts += [f"violates {those('broken')}"] * bool(those("broken"))
+    names = ", ".join(classification.kept_and_telling)
+    kept = f"keeps {names or 'none of these orders'}" + f" (strongest: {strongest})" * bool(strongest)
+    parts = [kept] if names or not (only_nothing or those("unknown")) else []
+    parts += [f"violates {those('violated')}"] * bool(those("violated"))
     parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
     parts += [f"nothing to judge: {NO_MESSAGE if only_nothing else nothing}"] * bool(nothing)
     delivery = classification.subject.delivery
@@ -197,7 +196,7 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
     if not control:
         return None
     application = f"{subject.file}-application"
-    where = f"; what the application sees: {application}" if application in library.counterexamples() else ""
+    where = f"; as the application sees it: {application}" if application in library.counterexamples() else ""
     return f"note: control messages ({', '.join(control)}) count as messages here{where}"
 
 
@@ -211,7 +210,7 @@ def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
     _print_first(NOTES_UP_TO, [f"note: {note}" for note in notes], "note")
 
 
-def skipped_rows(skipped: Mapping[str, Quarantine]) -> list[dict[str, Any]]:
+def rows_left_out(skipped: Mapping[str, Quarantine]) -> list[dict[str, Any]]:
     """The rows of each file that were left out: how many, and the first, with the reasons."""
     return [
         {
@@ -219,16 +218,16 @@ def skipped_rows(skipped: Mapping[str, Quarantine]) -> list[dict[str, Any]]:
             "count": len(one.rows),
             "first": [
                 {"line": line, "reason": reason.text}
-                for line, reason in sorted(one.rows, key=itemgetter(0))[:SKIPPED_UP_TO]
+                for line, reason in sorted(one.rows, key=itemgetter(0))[:LEFT_OUT_UP_TO]
             ],
         }
         for file, one in skipped.items()
     ]
 
 
-def print_skipped(skipped: Mapping[str, Quarantine]) -> None:
+def print_rows_left_out(skipped: Mapping[str, Quarantine]) -> None:
     """Prints how many rows of each file were left out, and the first reasons."""
-    for of_file in skipped_rows(skipped):
+    for of_file in rows_left_out(skipped):
         if of_file["count"]:
             print_line(f"{of_file['file']}: {some(of_file['count'], 'line')} left out")
         for row in of_file["first"]:
@@ -239,9 +238,9 @@ def print_skipped(skipped: Mapping[str, Quarantine]) -> None:
             print_line(f"  some are delivered twice: {DeliveredTwice.hint}")
 
 
-def first_broken(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, int] | None:
+def first_violated(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, int] | None:
     """The first run that violates the order: its part, and its number there."""
-    firsts = ((number, part.first_broken(order)) for number, part in enumerate(parts))
+    firsts = ((number, part.first_violated(order)) for number, part in enumerate(parts))
     return next(((number, first) for number, first in firsts if first is not None), None)
 
 
@@ -249,11 +248,11 @@ def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> Non
     """Prints the number of runs that keep each order, and the first that violates it."""
     print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
     counts = {order: sum((Counter(part.counts(order)) for part in parts), Counter[str]()) for order in chosen}
-    each = ((order, _where(parts, first_broken(parts, order)), counts[order]) for order in chosen)
+    each = ((order, _where(parts, first_violated(parts, order)), counts[order]) for order in chosen)
     print_counts("order", "first that violates it", outcomes_in(counts.values()), each)
 
 
-def outcomes_in(counts: Iterable[Mapping[str, int]], good: str = "kept", bad: str = "broken") -> tuple[str, ...]:
+def outcomes_in(counts: Iterable[Mapping[str, int]], good: str = "kept", bad: str = "violated") -> tuple[str, ...]:
     """The outcomes to count: `nothing` only if it occurs."""
     return (good, bad, "unknown", *["nothing"] * any(one.get("nothing", 0) for one in counts))
 
@@ -279,8 +278,8 @@ def _where(parts: Sequence[ClassifiedRuns], first: tuple[int, int] | None) -> st
 # -- the details of a run ----------------------------------------------------------------------------------------------
 
 
-def part_that_breaks(verdict: Verdict, reading: UnreceivedPolicy) -> Computation | None:
-    """Only the messages that show that the order is broken; None if the witness lacks some of them."""
+def part_that_violates(verdict: Verdict, reading: UnreceivedPolicy) -> Computation | None:
+    """Only the messages that show the violation of the order; None if the witness lacks some of them."""
     c, witness = verdict.computation, verdict.witness
     messages = None if c is None or witness is None else messages_of(witness, c)
     if c is None or messages is None:
@@ -323,7 +322,7 @@ def _print_context(context: "Context") -> None:
         if event.skipped:
             rows.add_row("", "…", "", "", f"{some(event.skipped, 'event')} of these processes")
         cells = (f"{event.number:,}", event.process, f"{event.index:,}", event.text)
-        style = STYLES["broken"] if event.shows_violation else ""
+        style = STYLES["violated"] if event.shows_violation else ""
         mark = MARK if event.shows_violation else ""
         rows.add_row(*(Text(cell, style=style) for cell in (mark, *cells)))
     rows.print()

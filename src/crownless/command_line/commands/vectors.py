@@ -11,7 +11,7 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, say
 from crownless.command_line.file_options import OutputFile, cannot_be_written
-from crownless.command_line.options import Verb, with_limits, with_output, within
+from crownless.command_line.options import Command, with_limits, with_output, within
 from crownless.command_line.output import print_json
 from crownless.model_check.check.vectors import ORDERS_OF_VECTORS
 from crownless.model_check.check.vectors import vectors as vectors_of
@@ -25,12 +25,12 @@ from crownless.spec.enumeration import known_sends
 EVERY = 256
 
 
-@click.command(cls=Verb, everyday="processes messages order sends out as_json")
-@click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
-@click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many messages.")
+@click.command(cls=Command, everyday="processes messages order sends out as_json")
+@click.option("-n", "--processes", type=int, default=3, show_default=True, help="Number of processes.")
+@click.option("-m", "--messages", type=int, default=3, show_default=True, help="Number of messages.")
 @click.option("--order", default="causal", show_default=True, help=f"{' or '.join(ORDERS_OF_VECTORS)}.")
 @click.option("--sends", default="unicast", show_default=True, help="unicast or broadcast.")
-@click.option("--out", type=OutputFile(), help="Write them here.  [default: standard output]")
+@click.option("--out", type=OutputFile(), help="Write the vectors to FILE.  [default: standard output]")
 @with_limits
 @with_output
 def vectors(
@@ -54,7 +54,7 @@ def vectors(
         raise unknown_name("order of vectors", order, ORDERS_OF_VECTORS)
     kind = known_sends(sends)
     if as_json and out is not None:
-        raise BadInput("--json and --out: the lines of --out are JSON already", hint="leave one of them out")
+        raise BadInput("--json cannot be combined with --out, which writes JSON lines", hint="leave one of them out")
     found, stopped, began = vectors_of(order, processes, messages, kind), None, time.monotonic()
     written: list[Any] = []
     with nullcontext(sys.stdout) if out is None else _opened(out) as file:

@@ -3,7 +3,7 @@
 import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN
-from crownless.command_line.options import Verb, with_limits, with_output
+from crownless.command_line.options import Command, with_limits, with_output
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.tables import Rows
 from crownless.model_check.search.counting import MAX_MESSAGES, MAX_PROCESSES
@@ -12,9 +12,9 @@ from crownless.runtime.ending import Limits
 from crownless.spec.orders import ORDERS
 
 
-@click.command(cls=Verb)
-@click.option("-n", "--processes", type=int, required=True, help=f"How many processes, at most {MAX_PROCESSES}.")
-@click.option("-m", "--messages", type=int, required=True, help=f"How many messages, at most {MAX_MESSAGES}.")
+@click.command(cls=Command)
+@click.option("-n", "--processes", type=int, required=True, help=f"Number of processes, at most {MAX_PROCESSES}.")
+@click.option("-m", "--messages", type=int, required=True, help=f"Number of messages, at most {MAX_MESSAGES}.")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @with_limits
 @with_output
@@ -42,5 +42,5 @@ def count(processes: int, messages: int, self_sends: bool, limits: Limits, as_js
         rows.add_row(name, f"{number:,}", ORDERS[name].demands)
     rows.print()
     if found.stopped is not None:
-        print_line(f"unknown: these at least are there, not all are counted: {found.stopped}")
+        print_line(f"unknown: at least this many, not all are counted: {found.stopped}")
     return code

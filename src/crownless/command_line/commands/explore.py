@@ -32,21 +32,21 @@ from .implementations import WithCommand
 @click.argument(
     "subject", metavar="PROTOCOL|NODE|RUN", type=InputFile(), required=False, shell_complete=complete_protocol
 )
-@click.option("--html", type=OutputFile(), help="Write the page into FILE.")
-@click.option("--serve", is_flag=True, help="Serve the page on this machine alone, with every state, until Ctrl-C.")
+@click.option("--html", type=OutputFile(), help="Write the page to FILE.")
+@click.option("--serve", is_flag=True, help="Serve the page, with every state, on this machine only, until Ctrl-C.")
 @with_system()
 @click.option(
     "--replay",
     type=InputFile(),
     metavar="FILE",
-    help="Begin with a run that 'check --json' printed of PROTOCOL, or the schedule of 'conform --save' of NODE.",
+    help="Start from a run saved by 'check --json' (PROTOCOL) or 'conform --save' (NODE).",
 )
 @click.option(
     "--max-states",
     type=click.IntRange(min=1),
     default=NODES,
     show_default=True,
-    help="Maximum number of states on the page, the nearest to the start.",
+    help="At most this many states on the page, those nearest to the start.",
 )
 @with_run
 @with_log_options
@@ -83,9 +83,9 @@ def explore(
     Exit codes: 0 every state is on the page, 2 bad usage, 3 some are not. More: docs/diagrams.md.
     """
     if html is None and not as_json and not serve:
-        raise BadInput("there is no file to write the page to", hint="add --html page.html, or --serve")
+        raise BadInput("no output is chosen for the page", hint="add --html page.html, or --serve")
     if serve and (html is not None or as_json):
-        raise BadInput("--serve: the page is served or written", hint="leave --html and --json out")
+        raise BadInput("--serve cannot be combined with --html or --json", hint="leave --html and --json out")
     command: list[str] | None = context.meta.get(COMMAND)
     with ExitStack() as stack:
         with status(quiet or as_json) as line:
@@ -111,9 +111,9 @@ def explore(
         if not quiet and not as_json:
             say(f"{printable_name(html)}: {some(data['states'], 'state')}; open it in a browser")
     if data["beyond"]:
-        full = f"the page is full with {some(data['states'], 'state')}, the nearest to the beginning"
-        hint = "choose fewer processes or messages, or --serve, which goes on from there"
-        say(f"{data['stopped'] or full}; runs that lead to others end there: {hint}")
+        full = f"the page holds the {some(data['states'], 'state')} nearest to the start"
+        hint = "use fewer processes or messages, or --serve to compute the rest"
+        say(f"{data['stopped'] or full}; runs beyond the page's states stop there; {hint}")
         return EXIT_UNKNOWN
     return EXIT_HOLDS
 
@@ -121,6 +121,6 @@ def explore(
 def _serve(explored: Explored) -> int:
     """Serves the page until interrupted."""
     with stoppable(), ExplorerServer(explored) as server:
-        say(f"{server.address} has the page; Ctrl-C ends this")
+        say(f"Serving at {server.address} (Ctrl-C to stop)")
         server.serve_forever()
     return EXIT_HOLDS

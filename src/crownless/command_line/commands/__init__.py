@@ -1,0 +1,1 @@
+"""The commands of the command line, each with its options and its output."""
