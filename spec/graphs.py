@@ -1,4 +1,4 @@
-"""Graphs of numbered nodes: components, shortest paths and cycles, as the witnesses of broken orders need them.
+"""Graphs of numbered nodes: components, shortest paths and cycles, as the witnesses of violated orders need them.
 
 networkx has all of this, but takes longer to import than judging a computation takes.
 """

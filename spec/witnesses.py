@@ -1,4 +1,4 @@
-"""Witnesses of broken orders: the smallest part of a computation that shows the violation, in words and as JSON.
+"""Witnesses of violated orders: the smallest part of a computation that shows the violation, in words and as JSON.
 
 Each has a `headline` and `details`, lines that can be checked one by one against the computation. Messages and events
 are given by their numbers in the witness's computation.

@@ -5,13 +5,13 @@ from itertools import count
 
 import pyarrow as pa
 
-from crownless.oracle.log_orders.classification import not_decided
 from crownless.oracle.logs.columns import rows_of_table
 from crownless.oracle.logs.event_logs import logged_run
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation
 from crownless.spec.orders import UnreceivedPolicy, Verdict, decide, earned
 
+from .classification import not_decided
 from .monitor import COLUMN
 
 #: The most events of a computation that is held in memory whole.

@@ -3,8 +3,8 @@
 Some formats do not show everything. Messages inferred from vector clocks lack late ones; two spans may begin at the
 same time. A verdict is then weakened:
 
-- `kept` becomes `unknown` for the orders that unlogged events may violate, and `violated` for those that another reading
-  of the log may keep;
+- `kept` becomes `unknown` for the orders that unlogged events may violate, and `violated` for those that another
+  reading of the log may keep;
 - `violated` stands if it follows however the events of unknown order are ordered. It does if no more than one of the
   events of each unordered group takes part in it: an order that some of the messages violate is violated by all of
   them, so copies of messages are left out, one after the other, while the rest still violates the order. If no two of a

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crownless.oracle.log_orders.quarantine import NO_ROW, judge_run, unknown
+from crownless.oracle.log_orders.damaged_runs import NO_ROW, judge_run, unknown
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.lines import process_of, read_row
 from crownless.oracle.logs.lost_events import quarantined_rows

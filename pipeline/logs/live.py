@@ -44,9 +44,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from crownless.oracle.log_orders.damaged_runs import ROWS_SKIPPED, RunResult, judge_run, unknown
 from crownless.oracle.log_orders.large_run import RunMonitor
 from crownless.oracle.log_orders.monitor import COLUMN
-from crownless.oracle.log_orders.quarantine import ROWS_SKIPPED, RunResult, judge_run, unknown
 from crownless.oracle.logs.columns import json_line, plain_table, table_of_rows
 from crownless.oracle.logs.lines import object_in, process_of, read_row
 from crownless.oracle.logs.reasons import AfterEnd, Copy, TwoEvents, UnusableRow

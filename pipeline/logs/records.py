@@ -17,8 +17,8 @@ import pyarrow.dataset as ds
 
 from crownless.oracle.log_orders.classification import ClassifiedRuns
 from crownless.oracle.log_orders.classified import ClassifiedLog, decided
+from crownless.oracle.log_orders.damaged_runs import RunResult, judge_run
 from crownless.oracle.log_orders.monitor import BROKEN, KEPT, NOTHING, OUTCOMES, UNDECIDED, Monitor
-from crownless.oracle.log_orders.quarantine import RunResult, judge_run
 from crownless.oracle.log_orders.witnesses import WitnessesByShape
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.formats import BY_ROW

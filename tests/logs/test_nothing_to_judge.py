@@ -15,9 +15,9 @@ from crownless.oracle.log_orders import streaming
 from crownless.oracle.log_orders.classification import Classification
 from crownless.oracle.log_orders.classified import ClassifiedLog
 from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
+from crownless.oracle.log_orders.damaged_runs import judge_run
 from crownless.oracle.log_orders.large_run import RunMonitor
 from crownless.oracle.log_orders.monitor import UNDECIDED
-from crownless.oracle.log_orders.quarantine import judge_run
 from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.lines import rows_of_lines
 from crownless.runtime.errors import Undecided

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 from log_runs import Known, agree, by_classify, event, known_of, log, random_log
 
+from crownless.oracle.log_orders.damaged_runs import judge_run
 from crownless.oracle.log_orders.large_run import RunMonitor
-from crownless.oracle.log_orders.quarantine import judge_run
 from crownless.oracle.logs.event_logs import read_log
 from crownless.oracle.logs.reasons import KINDS_OF_REASONS, AfterEnd, BeforeFirst, ByClock, OtherCells
 from crownless.runtime.errors import BadInput

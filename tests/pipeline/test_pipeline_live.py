@@ -17,7 +17,7 @@ import pytest
 from command_line_runner import Crownless
 from log_runs import event, log, random_run
 
-from crownless.oracle.log_orders.quarantine import judge_run
+from crownless.oracle.log_orders.damaged_runs import judge_run
 from crownless.oracle.logs.reasons import Copy, Cyclic
 from crownless.spec.orders import ORDERS
 

@@ -15,7 +15,7 @@ from command_line_runner import Answer, Crownless
 from log_runs import Known, agree, by_classify, event, log, random_log, random_run
 
 from crownless.command_line import main
-from crownless.oracle.log_orders.quarantine import judge_run
+from crownless.oracle.log_orders.damaged_runs import judge_run
 from crownless.oracle.logs.event_logs import read_log
 from crownless.oracle.logs.formats import LOST_UNSEEN
 from crownless.oracle.logs.rows import COLUMNS

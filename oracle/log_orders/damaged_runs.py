@@ -1,10 +1,10 @@
-"""The spec's verdict on one run with damaged rows; unusable rows go to quarantine.
+"""The spec's verdict on one run with damaged rows; unusable rows are left out.
 
 `crownless classify` rejects a log with an unusable row. If a log may have millions of other runs, or is still growing,
-the row goes to quarantine with the reason, and the other rows decide. As after any lost event, the remaining rows can
-show that an order is violated, but not that it is kept: the row's process counts as having a hole (every process, if the
-row names none). Rows that contradict each other all go to quarantine, since it is unknown which is right. An exact copy
-of a row goes there without a hole.
+the row is left out with the reason, and the other rows decide. As after any lost event, the remaining rows can show
+that an order is violated, but not that it is kept: the row's process counts as having a hole (every process, if the row
+names none). Rows that contradict each other are all left out, since it is unknown which is right. An exact copy of a
+row is left out without a hole.
 """
 
 from collections.abc import Collection, Iterable, Sequence
