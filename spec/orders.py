@@ -111,8 +111,8 @@ class Verdict(Drawn):
     """Whether a computation keeps an order; if not, the witness shows why.
 
     `kept` is True only if that is certain; `unknown` is the reason if it is not known, or, with `is_empty`, if there is
-    nothing to judge. A verdict is true if the order is kept; any that is neither kept nor violated raises `Undecided` as
-    a truth value.
+    nothing to judge. A verdict is true if the order is kept; any that is neither kept nor violated raises `Undecided`
+    as a truth value.
     """
 
     order: str
