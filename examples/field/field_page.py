@@ -149,7 +149,7 @@ def _paragraphs(row: Row, verdict: Verdict) -> Iterator[str]:
 def _said(row: Row, verdict: Verdict) -> str:
     states = f"; {verdict['states']:,} states" if verdict["states"] else ""  # none are counted in random runs
     scope = f"({verdict['scope']}{states})"
-    kept = [name for name, said in verdict["orders"].items() if said == "holds"]
+    kept = [name for name, said in verdict["orders"].items() if said == "kept"]
     if row.violation:
         n, m = verdict["smallest"]
         found = " found" if "--random" in row.options else ""

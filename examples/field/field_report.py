@@ -25,8 +25,8 @@ from crownless.command_line.endings import EXIT_UNKNOWN
 from crownless.oracle.conformance.conformance_request import WITH_REPLIES
 
 CROWNLESS = [sys.executable, "-m", "crownless"]
-#: Verdicts of what is kept; the second is of random runs.
-KEPT = ("holds", "not violated")
+#: Verdicts on what is kept: of properties, of orders, and of random runs.
+KEPT = ("holds", "kept", "not violated")
 
 
 class NotHere(Exception):

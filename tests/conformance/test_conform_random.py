@@ -142,7 +142,7 @@ def test_a_run_without_end_is_not_drawn(crownless: Crownless) -> None:
     node = f"{__file__}:AnswersTheSecond"
     answer = crownless("conform", node, "-n", "2", "-m", "2", "--random", "3", "--replies", "0")
     assert answer.code == 1
-    assert "too many to be drawn; --json has them" in " ".join(answer.out.split())
+    assert "too long to draw; --json has them" in " ".join(answer.out.split())
     assert len(answer.out.splitlines()) < 60
 
 
