@@ -196,7 +196,7 @@ def test_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
     assert answer.contained_in == []
     assert extra(answer, "asynchronous") == ["P1: receive m2; send m1 to P2", "P2: receive m1; send m2 to P1"]
     assert answer.violated_by == answer.orders["asynchronous"].extra
-    assert answer.json()["extra"]["asynchronous"]["because"].startswith("messages in a circle")
+    assert answer.json()["extra"]["asynchronous"]["because"].startswith("a cycle of messages")
     assert answer.computations == answer.orders["asynchronous"].generated, "the circle is not counted"
 
 

@@ -284,7 +284,7 @@ def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(crownless
             "b.parquet: 'process', 'index', 'kind', 'message' and 'peer' are missing",
         ),
         ({"a.parquet": [ROW], "b.jsonl": SEND.encode()}, "it holds Parquet files and others"),
-        ({"a.csv": b"process,index"}, "a.csv: Spark does not read CSV, but Parquet and JSON Lines; leave --engine"),
+        ({"a.csv": b"process,index"}, "a.csv: Spark reads Parquet and JSON Lines, not CSV; leave --engine"),
     ],
 )
 @pytest.mark.usefixtures("spark")

@@ -242,7 +242,7 @@ def test_what_ended_early_is_decided_later(tmp_path: Path) -> None:
 def test_what_ends_early_is_reported(crownless: Crownless, tmp_path: Path) -> None:
     answer = crownless("knobs", "rst", "--workers", 1, "--max-seconds", 1, "--out", tmp_path)
     assert answer.code == 3
-    assert "the same command goes on from there" in answer.err
+    assert "the same command resumes there" in answer.err
     assert "not decided" in answer.out
 
 
@@ -257,7 +257,7 @@ class TestBadKnobs:
             ({"number": {"from zero": lambda self, sent: sent}}, "number has one alternative"),
             ({"number": {}}, "number has no alternatives"),
             ({"number": [1, 2]}, "number has no alternatives by name"),
-            ({"number": {"zero": 0, "one": 1}}, "zero is int, and no function"),
+            ({"number": {"zero": 0, "one": 1}}, "zero is int, not a function"),
             ({"number": {"a": lambda self, sent: sent, "b": lambda self: 0}}, "b takes (self)"),
             ({"none_such": {"a": lambda self: 0, "b": lambda self: 1}}, "none_such is not a method"),
             ({"number": {"a\n|b": lambda self, sent: sent, "b": lambda self, sent: 0}}, r"the alternative 'a\n|b'"),
