@@ -1,1 +1,1 @@
-"""Protocols: one protocol, one file, one text. Imports only spec's vocabulary."""
+"""Protocols: one protocol, one file, one text. Imports only spec and runtime."""

@@ -144,7 +144,7 @@ def wrong_answer(kind: type, error: WrongAnswer) -> WrongMachine:
 @contextmanager
 def machine_errors(kind: type[ProtocolMachine], call: str = "") -> Iterator[None]:
     """Within it an exception from the class's own code is raised as `WrongMachine`: for code that calls a class without
-    an input (`model_check.machine_calls` reports the input, too).
+    an input (`model_check.system.machine_calls` reports the input, too).
     """
     try:
         yield

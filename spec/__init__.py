@@ -1,1 +1,1 @@
-"""Specifications: computations, orders, invariants, notation. Imports nothing else of crownless."""
+"""Specifications: computations, orders, invariants, notation. Imports only runtime."""

@@ -1,4 +1,4 @@
-"""The certain part of a large run with holes: by columns what `oracle.event_logs.certain_rows` has by rows."""
+"""The certain part of a large run with holes: by columns what `oracle.logs.event_logs.certain_rows` has by rows."""
 
 from collections.abc import Collection
 from typing import NamedTuple

@@ -2,7 +2,7 @@
 
 The monitor names the few messages that show a violation. Their events without the names (which process sends and
 delivers which of them, in which order) are its shape; there are few shapes, however many runs violate an order. The
-processes of a shape are in the natural order of their names, as in `oracle.event_logs`.
+processes of a shape are in the natural order of their names, as in `oracle.logs.event_logs`.
 """
 
 import re

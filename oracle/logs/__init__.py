@@ -1,1 +1,1 @@
-"""Event logs in columns: formats, rows as numbers, and the compiled monitor that decides all orders of a run."""
+"""Event logs: formats, one line read as an event, rows as numbers in columns, holes and uncertainty."""

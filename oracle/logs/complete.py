@@ -1,7 +1,7 @@
 """Complete logs: nothing is missing, so a delivery that does not match the sends is the system's fault.
 
 Contradictions and holes of a log that may lack events here violate a property of the system, one of those that a check
-decides too (`model_check.properties`):
+decides too (`model_check.system.properties`):
 
 - `delivers-once`: a process delivers a message twice, or one that was never sent, or was not sent to it;
 - `delivers-all`: a message is not delivered at one of its receivers by the end of the log.

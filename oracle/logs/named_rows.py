@@ -163,7 +163,7 @@ def _by_code(table: Numbers, column: Named, otherwise: int) -> Numbers:
 
 
 def are_names(names: pa.StringArray, *, empty: bool = False) -> Numbers:
-    """For each string, whether it is a name (see `oracle.event_logs`), or empty if that is allowed."""
+    """For each string, whether it is a name (see `oracle.logs.event_logs`), or empty if that is allowed."""
     content = names.buffers()[2]
     plain = content is None or _is_plain_ascii(np.frombuffer(content, np.uint8))
     if plain:

@@ -1,7 +1,7 @@
 """Verdicts and witnesses for event logs of millions of runs, or of one run that is larger than memory.
 
 The verdicts are those of `crownless classify`, run by run; the tests compare them. Where `classify` rejects a log for
-one bad row, that row is left out with the reason (`oracle.logs.quarantine`).
+one bad row, that row is left out with the reason (`oracle.log_orders.damaged_runs`).
 
 The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever they are in the
 log; there the monitor decides all runs of a bucket at once (`records`). One large run is sorted, and one task feeds it

@@ -2,12 +2,12 @@
 
 Events may arrive in batches, late, twice and in any order. After each batch an order is reported as violated if the
 events without a gap before them violate it, read as a run in progress. Two things can undo this: a row that contradicts
-another or is unusable, and a row that never arrives (`oracle.event_logs`). Therefore:
+another or is unusable, and a row that never arrives (`oracle.logs.event_logs`). Therefore:
 
 - at the first contradicting or unusable row of a run, all its reported verdicts are withdrawn, and there are no more
   reports before the run has ended;
-- then the run is judged whole (`oracle.logs.quarantine`), and a reported verdict that does not hold for all its rows
-  is withdrawn.
+- then the run is judged whole (`oracle.log_orders.damaged_runs`), and a reported verdict that does not hold for all its
+  rows is withdrawn.
 
 A log does not mark the end of a run. There are two ways to determine it.
 

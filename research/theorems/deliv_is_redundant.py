@@ -2,7 +2,7 @@
 
 "So it would seem that for all i, DELIV_i and SENT_i[-, i] will always agree with each other … I'd love for someone to
 either confirm that this is the case, or explain why it's not." They agree, by induction over the steps of process i, as
-long as i never sends to itself. Every step is taken by the machine of `impl.rst` itself, run on terms.
+long as i never sends to itself. Every step is taken by the machine of `impl.protocols.rst` itself, run on terms.
 
 A claim assumes its listed hypotheses, and nothing else: nothing about n, the number of messages, the other processes,
 or the packet that i delivers, except that i accepts it. So the answer holds over any channel, even if packets are lost,

@@ -6,6 +6,7 @@ cr.classify("P1: send x to P2; send y to P2\\nP2: receive y; receive x")["fifo"]
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,11 +44,10 @@ _HOME = {
     ".api": "check classify count draw parse program prove read_log realize states",
     ".api_of_nodes": "conform conform_at_random replay",
     ".impl.protocol": "AppEvent Packet Parameter Protocol Step Transition delivered sent",
-    ".research.api": "knobs",
     ".spec.computation": "Computation Message",
     ".runtime.errors": "BadInput NoSuchName Undecided",
     ".spec.recorder": "Recorder",
-}
+} | ({".research.api": "knobs"} if find_spec(f"{__name__}.research") else {})
 
 __all__ = sorted(name for names in _HOME.values() for name in names.split())
 

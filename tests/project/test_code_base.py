@@ -231,6 +231,38 @@ def missing(file: Path, names: list[str]) -> list[str]:
     return [name for name in names if not re.search(rf"^ *(?:def|class) {name}\b", text, re.MULTILINE)]
 
 
+#: A module of ours, or a name in one, between backticks.
+DOTTED = re.compile(rf"`(?:crownless\.)?((?:{'|'.join(MAY_IMPORT)})\.[a-z_]\w*(?:\.\w+)*)[`(]")
+
+
+def is_there(dotted: str) -> bool:
+    """True if it names a module or package of ours, or something that a module defines."""
+    parts = dotted.split(".")
+    for k in range(len(parts), 0, -1):
+        place = SOURCE.joinpath(*parts[:k])
+        if (file := place.with_suffix(".py")).exists():
+            return k == len(parts) or re.search(rf"\b{parts[k]}\b", file.read_text("utf-8")) is not None
+        if place.is_dir():
+            return k == len(parts)
+    return False
+
+
+def test_modules_that_docstrings_and_pages_name_are_there() -> None:
+    files = [ROOT / name for name in subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).split("\n")]
+    texts = [file for file in files if file.suffix in (".py", ".md") and not file.is_symlink()]
+    assert len(texts) > 400
+    for file in texts:
+        for named in DOTTED.findall(file.read_text("utf-8")):
+            assert is_there(named), f"{file.relative_to(ROOT)}: {named}"
+
+
+def test_a_module_that_is_not_there_is_noticed() -> None:
+    assert is_there("spec.orders")
+    assert is_there("spec.orders.decide")
+    assert not is_there("spec.diagrams.text")
+    assert not is_there("spec.orders.undecide")
+
+
 def test_a_name_that_is_not_there_is_noticed() -> None:
     assert missing(ROOT / "spec" / "orders.py", ["decide", "undecide"]) == ["undecide"]
     assert missing(ROOT / "spec" / "nothing.py", []) == ["nothing.py"]

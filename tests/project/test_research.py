@@ -71,6 +71,19 @@ def test_without_research_the_core_is_whole(
     assert not unsaid or unsaid not in text
 
 
+def test_without_research_its_names_are_unknown(core_alone: Path) -> None:
+    code = "from crownless import *; import crownless; print('knobs' in dir(crownless), check('rst', 2, 1).holds)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(core_alone)},
+        cwd=core_alone,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "False True\n"
+
+
 def test_a_combination_of_choices_needs_research(core_alone: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "crownless", "check", "rst[guard: nothing]"],

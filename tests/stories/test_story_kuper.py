@@ -1,4 +1,4 @@
-"""[Kup], "causal unicast", replayed on the machine of `impl.rst`: Alice, Bob and Carol, matrix by matrix, to the end.
+"""[Kup], "causal unicast", on the machine of `impl.protocols.rst`: Alice, Bob and Carol, matrix by matrix, to the end.
 
 "Giving Alice, Bob, and Carol the creative names P1, P2, and P3": they keep their own names here, in that order.
 """
