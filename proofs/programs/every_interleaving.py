@@ -1,10 +1,10 @@
 """Verdicts on a program under a protocol, by z3: all interleavings at once, where `model_check` enumerates them.
 
 Each property is one query on the formula of `symbolic_run`: is there a run that violates it (or, for a `sometimes`
-property, reaches it)? The properties, their names and meanings are those of `model_check.system.properties`, so a verdict
-here must agree with that of ``crownless check PROTOCOL --program NAME``. Not decided here: the orders one-n and n-n; local
-invariants; and, over FIFO channels, `holds-back`: when a packet can be refused depends on when the packets ahead of it
-were put into the hold-back queue.
+property, reaches it)? The properties, their names and meanings are those of `model_check.system.properties`, so a
+verdict here must agree with that of ``crownless check PROTOCOL --program NAME``. Not decided here: the orders one-n
+and n-n; local invariants; and, over FIFO channels, `holds-back`: when a packet can be refused depends on when the
+packets ahead of it were put into the hold-back queue.
 
 No run from z3 is reported unchecked: it is replayed on the explorer's own system, move by move, where the protocol runs
 on ints, and the explorer's monitors must report the violation (`ReplayFailed` otherwise). Only the absence of violating

@@ -1,8 +1,8 @@
 """Vector time determines what happened before, in any run of any number of sites ([SES] §4.1).
 
-A run is one event after another: a local event, the sending of a message to some sites, or its delivery at one of them.
-No protocol restricts deliveries. The clock is the code of `impl.protocols.ses`, run on terms: `after_event` for local events
-and sends, `time_after` for deliveries.
+A run is one event after another: a local event, the sending of a message to some sites, or its delivery at one of
+them. No protocol restricts deliveries. The clock is the code of `impl.protocols.ses`, run on terms: `after_event` for
+local events and sends, `time_after` for deliveries.
 
 Proved by induction on the run:
 

@@ -87,8 +87,8 @@ class AgreesOnlyOnce(SesRollback):
 # By the letter of [SES] §4.2.1 these are the pairs of the sender's buffer, and besides them those of the other
 # destinations. The text discards an older pair where one is inserted in a site's buffer. Of the buffer that accompanies
 # a multicast it says only that the pairs (S', VT(M)) are sent in it. So an older pair for S' stays beside the new one,
-# until a site that delivers the message merges them (§4.2.2). `impl.protocols.ses_multicast` discards it when the message
-# is sent.
+# until a site that delivers the message merges them (§4.2.2). `impl.protocols.ses_multicast` discards it when the
+# message is sent.
 
 
 class Accompanying(NamedTuple):
