@@ -507,7 +507,7 @@ def test_a_saved_run_starts_nobodys_code(crownless: Crownless, tmp_path: Path, s
     for command, *options in (("show", "--variables"), ("explore", "--html", str(tmp_path / "page.html"))):
         answer = crownless(command, str(saved), *options)
         assert (answer.code, answer.out) == (2, "")
-        assert "whose code is not loaded; name it: " in answer.err
+        assert "which made the run, is not loaded; name it: " in answer.err
     assert crownless("show", str(saved), "--svg", str(tmp_path / "picture.svg")).code == 0
     assert not (tmp_path / "started").exists()
 

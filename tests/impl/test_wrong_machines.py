@@ -166,7 +166,7 @@ WRONG: dict[str, tuple[type[ProtocolMachine], str]] = {
      r"Mine\.initial .*: state\[1\] is nan, which is not equal to itself; use None"),
     # internal steps without an end
     "ticks": (wrong(internal=lambda self, i, state: [("tick", Step(state._replace(sent=state.sent + 1)))]),
-     r"Mine\.internal \(HERE\) at P1 can go on .*: after 1,000 steps, the last of them 'tick', .* State\(sent=1000.*"),
+     r"Mine\.internal \(HERE\) at P1 can run .*: after 1,000 steps, the last of them 'tick', .* State\(sent=1000.*"),
     "beats": (wrong(internal=lambda self, i, state: [("beat", Step(state, [Packet(i, (i + 1) % 3, "beat")]))]),
      r"Mine\.internal .* can run forever: 'beat' transmits a packet each time round.*"),
     # facts

@@ -44,7 +44,7 @@ def facts(out: str) -> dict[str, Any]:
 
 def go_on(directory: Path) -> str:
     name = shlex.quote(str(directory))
-    return f"crownless: saved in {name}; go on with: crownless check --resume {name}\n"
+    return f"crownless: saved in {name}; resume with: crownless check --resume {name}\n"
 
 
 @pytest.fixture
@@ -125,15 +125,15 @@ def test_a_protocol_of_ones_own_is_named_again(crownless: Crownless, tmp_path: P
     saved = tmp_path / "saved"
     stopped, _, err = crownless(*command, "--checkpoint", saved, "--max-states", "9")
     again = f"the same command, with --resume {saved} in place of --checkpoint"
-    assert (stopped, err) == (3, f"crownless: saved in {saved}; go on with: {again}\n")
+    assert (stopped, err) == (3, f"crownless: saved in {saved}; resume with: {again}\n")
     stopped, _, err = crownless(*command, "--resume", saved, "--max-states", "20")
-    assert (stopped, err) == (3, f"crownless: saved in {saved}; go on with: the same command\n")
+    assert (stopped, err) == (3, f"crownless: saved in {saved}; resume with: the same command\n")
     stopped, _, err = crownless(*command, "--resume", saved, "--max-memory", "1T", "--max-states", "30")
     assert (stopped, "--max-memory" in err) == (3, False)
     with patch.object(ending, "memory_in_use", side_effect=[0] + [2 << 30] * 1000):
         stopped, _, err = crownless(*command, "--resume", saved, "--max-memory", "1G")
     assert stopped == 3
-    assert f"saved in {saved}; give a larger --max-memory, and go on with: the same command\n" in err
+    assert f"saved in {saved}; give a larger --max-memory, and resume with: the same command\n" in err
     assert "before it was resumed" not in crownless(*command).out
     code, out, err = crownless(*command, "--resume", saved)
     assert (code, err) == (0, "")
@@ -233,9 +233,9 @@ def test_a_program_is_the_same_by_its_statements(tmp_path: Path, crownless: Crow
     program.write_text(PROGRAM.replace(" from P2", ""), "utf-8")
     code, _, err = crownless("check", "rst", "--program", program, "--resume", saved)
     assert code == 2
-    assert f"is of another check: program {program} with other statements; " in err
+    assert f"saved by a different check: program {program} with other statements; " in err
     code, _, err = crownless("check", "--resume", saved, "-n", "3")
-    message = f"is of another check: of the program {program}; leave out -n, -m, --sends and --self-sends"
+    message = f"the saved check runs the program {program}; leave out -n, -m, --sends and --self-sends"
     assert (code, err) == (2, f"crownless: --resume {saved}: {message}\n")
     program.write_text(PROGRAM.replace("; ", " ;  ") + "# a comment\n", "utf-8")
     assert crownless("check", "rst", "--program", program, "--resume", saved, *stop)[::2] == (3, go_on(saved))

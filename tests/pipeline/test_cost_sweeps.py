@@ -105,7 +105,7 @@ def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: 
     for more, expected in (
         (
             ["--out", str(tmp_path)],
-            f"crownless: 2 of 4 simulations kept in {tmp_path}; the same command resumes there",
+            f"crownless: 2 of 4 simulations saved in {tmp_path}; the same command resumes there",
         ),
         ([], "crownless: 2 of 4 simulations done, none saved; --out FOLDER saves them"),
     ):

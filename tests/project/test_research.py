@@ -94,4 +94,4 @@ def test_a_combination_of_choices_needs_research(core_alone: Path) -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "crownless.research is not installed" in done.stderr
+    assert "crownless.research, which is not installed" in done.stderr
