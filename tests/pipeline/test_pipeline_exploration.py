@@ -234,7 +234,7 @@ def test_a_saved_search_is_of_its_engine(crownless: Crownless, spark: SparkSessi
         directory = str(tmp_path / f"saved-{len(engine)}")
         code, _, err = crownless(*check, *stop, *engine, "--checkpoint", directory)
         go_on = " ".join(["crownless check", *engine, "--resume", directory])
-        assert (code, err) == (3, f"crownless: saved in {directory}; go on with: {go_on}\n")
+        assert (code, err) == (3, f"crownless: saved in {directory}; resume with: {go_on}\n")
         message = f"crownless: --resume {directory}: saved by another engine; {hint}\n"
         assert crownless("check", *other, "--resume", directory) == (2, "", message)
         code, out, err = crownless("check", *engine, "--resume", directory, "--json")
