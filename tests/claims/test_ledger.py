@@ -409,7 +409,7 @@ def test_a_bundled_file_that_is_not_what_was_found_is_reported(
     changed.write_text(changed.read_text("utf-8").replace("m1", "m2"), "utf-8")
     answer = Crownless(capsys)("claims", "SA3", "--quick")
     assert answer.code == 1
-    assert answer.out.endswith("SA3: counterexample-sa3, as it is bundled, is not what was found\n")
+    assert answer.out.endswith("SA3: counterexample-sa3, as it is bundled, differs from what was found\n")
     changed.unlink()
     finding = finding_of("SA3")
     assert finding.unlike_bundled == ["counterexample-sa3"]

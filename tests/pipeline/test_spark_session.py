@@ -45,7 +45,7 @@ def test_the_current_session_is_used_unchanged_in_any_thread(spark: SparkSession
 
 
 def test_a_session_on_another_master_is_not_used(spark: SparkSession) -> None:
-    with pytest.raises(BadInput, match=r"--master local\[7\]: there is a session already, on local\[2\]"):
+    with pytest.raises(BadInput, match=r"--master local\[7\]: a session already runs on local\[2\]"):
         session("local[7]")
 
 
