@@ -49,7 +49,7 @@ def test_it_is_judged_in_logs_of_every_size(logs: dict[tuple[str, int], str]) ->
     asked = [["classify", *how, logs[size, k], *ONLY] for size, how in cases for k in (1, 2)]
     for (code, out), k in zip(answers(*asked), [1, 2] * len(cases), strict=True):
         found = json.loads(out)["orders"][NAME]
-        assert (code, found["verdict"]) == [(0, "kept"), (1, "broken")][k - 1]
+        assert (code, found["verdict"]) == [(0, "kept"), (1, "violated")][k - 1]
         assert k == 1 or (found["witness"]["first"], found["witness"]["second"]) == ("m0", "m2")
 
 
@@ -64,10 +64,10 @@ def test_it_is_one_of_all_orders_in_logs_on_spark_and_in_files_of_verdicts(
     assert code == 1
     orders = json.loads(out)["orders"]
     assert [name for name, found in orders.items() if found["verdict"] == "kept"] == ["asynchronous", "total"]
-    assert (orders[NAME]["verdict"], list(orders)[-1]) == ("broken", NAME)
-    assert of_large[NAME] == ["broken", None]
-    assert (of_small["fifo"], of_small[NAME]) == (["broken", None], ["kept", None])
-    assert {verdict for verdict, _ in of_large.values()} == {"kept", "broken"}
+    assert (orders[NAME]["verdict"], list(orders)[-1]) == ("violated", NAME)
+    assert of_large[NAME] == ["violated", None]
+    assert (of_small["fifo"], of_small[NAME]) == (["violated", None], ["kept", None])
+    assert {verdict for verdict, _ in of_large.values()} == {"kept", "violated"}
 
 
 def test_it_is_counted_listed_checked_and_compared() -> None:

@@ -27,7 +27,7 @@ from crownless.drawing.svg import in_svg
 from crownless.drawing.widths import width
 from crownless.model_check.runs.runs import Run as ProtocolRun
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.orders import ORDERS, decide
+from crownless.spec.orders import ORDERS, decide, telling
 from crownless.testing import strategies
 
 TRIANGLE = """
@@ -284,7 +284,7 @@ def test_the_witness_stands_out_and_the_rest_is_dimmed() -> None:
     assert seen.kinds()["chain"] == 3 + 1
 
 
-@pytest.mark.parametrize("order", [order for order in ORDERS if order != "asynchronous"])
+@pytest.mark.parametrize("order", [order for order in telling(unicasts=True) if order != "asynchronous"])
 def test_what_breaks_each_order_can_be_seen(order: str) -> None:
     broken = {"fifo": "P1: send x to P2; send y to P2\nP2: receive y; receive x"}.get(order, TRIANGLE)
     diagram = diagram_of(cr.parse(broken), highlight=order)

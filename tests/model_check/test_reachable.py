@@ -78,6 +78,6 @@ def test_a_property_that_the_check_cannot_decide_is_refused(known: Property) -> 
 
 
 def test_a_check_of_chosen_properties_is_not_saved(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="a choice of properties of its own cannot be saved"):
+    with pytest.raises(BadInput, match="a check with custom properties cannot be saved"):
         run_check(Check("rst", 2, 2, properties=(CAUSAL,)), checkpoint=tmp_path / "saved")
     assert not (tmp_path / "saved").exists()

@@ -87,10 +87,10 @@ function stripItem(name, meaning, place, k, awaited, unknown) {
   const failure = space.failures.includes(name);
   const earned = !awaited && !unknown;
   const keeps = awaited ? `${awaited}, nothing to judge` : unknown ? `unknown: ${unknown}` : failure ? "has not happened in this run" : "kept in this run so far";
-  const breaks = failure ? "happened" : "broken";
+  const breaks = failure ? "happened" : "violated";
   const how = kept ? keeps : place === -1 ? `${breaks} if the run ends here` : `${breaks} by action ${place + 1}`;
   item.appendChild(button(`${!kept ? "✗" : earned ? "✓" : awaited ? "·" : "?"} ${name}${kept && earned && failure ? ": not so far" : ""}`, `property-${name}`, {
-    class: kept ? (earned ? "kept" : "open") : "broken", title: `${meaning}: ${how}. Click for a shortest run that violates it.`,
+    class: kept ? (earned ? "kept" : "open") : "violated", title: `${meaning}: ${how}. Click for a shortest run that violates it.`,
     "aria-label": `${name}: ${how}`,
   }, () => goToViolation(k)));
   if (!kept) item.appendChild(make("span", place === -1 ? " at this end" : ` by action ${place + 1}`, { class: "bad", "aria-hidden": "true" }));
