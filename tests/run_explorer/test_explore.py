@@ -139,8 +139,9 @@ def test_a_served_page_goes_on_where_its_states_end() -> None:
                 shown.locator(f"#run li:nth-child({done})").wait_for()
             address = shown.url
             said = shown.locator("#run").inner_text()
+            actions = shown.locator("#run li").count()
         with opened(address) as shown:
-            shown.locator("#run li:nth-child(15)").wait_for()
+            shown.locator(f"#run li:nth-child({actions})").wait_for()
             assert shown.locator("#run").inner_text() == said
 
 

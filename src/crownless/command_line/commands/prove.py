@@ -108,10 +108,9 @@ def prove_(
             found.append(proving.prove(name, proof, effort, report, recheck=recheck))
             if found[-1].stopped is not None:
                 break
-            if why:
-                needed[name] = {}
-            if why and found[-1].differs is None:
-                needed[name] = proving.necessary_hypotheses(proof, effort, report)
+            if why:  # if this is interrupted, the answer lacks it
+                differs = found[-1].differs is not None
+                needed[name] = {} if differs else proving.necessary_hypotheses(proof, effort, report)
     if part.reason is not None and not found:
         raise Stopped(part.reason)
     if as_json:
