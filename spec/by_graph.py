@@ -207,7 +207,7 @@ def one_n(c: Computation, *, pending: bool) -> Witness | None:
     Among unicasts a causal overtaking violates it and is reported first; multicasts may overtake each other and keep
     it.
     """
-    if all(len(message.receivers) == 1 for message in c.messages):
+    if c.unicasts:
         broken = causal(c, pending=pending)
         if broken is not None:
             return broken

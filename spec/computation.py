@@ -188,6 +188,11 @@ class Computation(Drawn):
         """True if every message sent is received, by every receiver."""
         return not self.unreceived
 
+    @property
+    def unicasts(self) -> bool:
+        """True if each message has one receiver."""
+        return all(len(message.receivers) == 1 for message in self.messages)
+
     # -- happened-before ---------------------------------------------------------------------------------------------
 
     def immediate_successors(self) -> list[list[int]]:

@@ -102,8 +102,8 @@ class Order:
 
 
 Outcome = Literal["kept", "violated", "unknown", "nothing"]
-#: Why there is nothing to judge.
-NO_MESSAGE = "there is no message to judge"
+#: Why there is nothing to judge: for any order, and for one that says something of messages with several receivers.
+NO_MESSAGE, NONE_OF_SEVERAL = "there is no message to judge", "no message has several receivers"
 
 
 @dataclass(frozen=True)
@@ -175,13 +175,17 @@ def in_words(outcome: Outcome) -> str:
 
 
 def nothing_to_judge(order: str) -> Verdict:
-    """The verdict on an order of no message at all."""
-    return Verdict(order, kept=False, unknown=NO_MESSAGE, is_empty=True)
+    """The verdict on an order of no message at all, or of none that it says something of."""
+    because = NONE_OF_SEVERAL if is_of_several(order) else NO_MESSAGE
+    return Verdict(order, kept=False, unknown=because, is_empty=True)
 
 
-def earned(verdict: Verdict, messages: int) -> Verdict:
-    """The verdict on a record of that many messages: an order is not kept by none at all."""
-    return nothing_to_judge(verdict.order) if verdict.kept and not messages else verdict
+def earned(verdict: Verdict, messages: int, *, unicasts: bool) -> Verdict:
+    """The verdict on a record of that many messages: an order is not kept by none at all, nor, if each message has one
+    receiver, is one that says nothing of these.
+    """
+    is_empty = not messages or (unicasts and is_of_several(verdict.order))
+    return nothing_to_judge(verdict.order) if verdict.kept and is_empty else verdict
 
 
 #: The orders, from the weakest to the strongest, as far as they contain each other.
@@ -285,6 +289,11 @@ def chosen(names: Iterable[str] = ()) -> tuple[str, ...]:
     return tuple(name for name in ORDERS if name in wanted)
 
 
+def is_of_several(name: str) -> bool:
+    """True if this is an order that says something only of messages with several receivers."""
+    return name in ORDERS and ORDERS[name].of_several
+
+
 def telling(*, unicasts: bool) -> tuple[str, ...]:
     """The orders that say something of messages with one receiver each, or with several."""
     return tuple(order.name for order in ORDERS.values() if not (unicasts and order.of_several))
@@ -327,12 +336,11 @@ def weaker(order: str, *, unicasts: bool = True) -> frozenset[str]:
 
 def kept_orders(c: Computation, reading: UnreceivedPolicy = "lost") -> frozenset[str]:
     """The orders that the computation keeps; each is decided only if it keeps all weaker ones."""
-    unicasts = all(len(message.receivers) == 1 for message in c.messages)
-    known = {name: True for name in ORDERS if name not in telling(unicasts=unicasts)}
+    known = {name: True for name in ORDERS if name not in telling(unicasts=c.unicasts)}
 
     def is_kept(order: str) -> bool:
         if order not in known:
-            known[order] = all(map(is_kept, implied(order, unicasts=unicasts))) and decide(c, order, reading).kept
+            known[order] = all(map(is_kept, implied(order, unicasts=c.unicasts))) and decide(c, order, reading).kept
         return known[order]
 
     return frozenset(filter(is_kept, ORDERS))
@@ -356,8 +364,7 @@ def strongest(kept: Iterable[str], c: Computation, reading: UnreceivedPolicy = "
     This is a single one, except mailbox and one-n where they coincide, and with multicasts one-n or total order beside
     another.
     """
-    unicasts = all(len(message.receivers) == 1 for message in c.messages)
-    return strongest_of(kept, unicasts=unicasts, complete=c.complete or reading == "pending")
+    return strongest_of(kept, unicasts=c.unicasts, complete=c.complete or reading == "pending")
 
 
 def strongest_of(kept: Iterable[str], *, unicasts: bool, complete: bool) -> list[str]:

@@ -13,7 +13,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name
 
 from .computation import Computation, Event, Kind, Message
-from .orders import ORDERS, UnreceivedPolicy, Verdict, decide, earned
+from .orders import UnreceivedPolicy, Verdict, decide, earned, telling
 
 
 class Recorder:
@@ -98,13 +98,15 @@ class Recorder:
         """The verdict on the events so far; unreceived messages are `lost` or `pending`. Without a message there
         is nothing to judge. Raises `BadInput` for an unknown order, or if there is no computation.
         """
-        c = self.computation
-        return earned(decide(c, order, unreceived), len(c.messages))
+        return self._earned(order, unreceived)
 
     def verdicts(self, unreceived: UnreceivedPolicy = "lost") -> dict[str, Verdict]:
-        """The same for all orders, weakest first."""
+        """The same for all orders, weakest first; for total order only if a message has several receivers."""
+        return {order: self._earned(order, unreceived) for order in telling(unicasts=self.computation.unicasts)}
+
+    def _earned(self, order: str, unreceived: UnreceivedPolicy) -> Verdict:
         c = self.computation
-        return {order: earned(decide(c, order, unreceived), len(c.messages)) for order in ORDERS}
+        return earned(decide(c, order, unreceived), len(c.messages), unicasts=c.unicasts)
 
 
 def _name(of: str, given: object) -> str:

@@ -26,7 +26,7 @@ from crownless.spec.crowns import smallest_crown
 from crownless.spec.dataframes import DataFrame, data_frame
 from crownless.spec.delivery_disorder import ProcessSummary
 from crownless.spec.drawn import Drawn
-from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, earned, strongest_of, telling
+from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, earned, strongest_of
 
 if TYPE_CHECKING:
     from crownless.oracle.logs.delivery import Delivery
@@ -96,7 +96,7 @@ class Classification(Drawn, Mapping[str, Verdict]):
         return all(self.verdicts)
 
     def __repr__(self) -> str:
-        kept = ", ".join(self.kept_and_telling) or "none"
+        kept = ", ".join(self.kept) or "none"
         return in_brackets(f"{some(self.subject.messages, 'message')}: kept: {kept}")
 
     def __str__(self) -> str:
@@ -137,11 +137,6 @@ class Classification(Drawn, Mapping[str, Verdict]):
     def kept(self) -> list[str]:
         """The orders that are kept."""
         return [verdict.order for verdict in self.verdicts if verdict.kept]
-
-    @property
-    def kept_and_telling(self) -> list[str]:
-        """The same, without orders that every computation of such messages keeps."""
-        return [order for order in self.kept if order in telling(unicasts=self.subject.unicasts)]
 
     @property
     def strongest(self) -> list[str]:
@@ -245,7 +240,8 @@ def as_logged(subject: NamedComputation, verdict: Verdict, reading: UnreceivedPo
     """The part of the verdict on a computation that its log supports."""
     if verdict.kept and subject.holes:
         verdict = hidden(verdict.order, subject.holes)
-    return earned(weakened(verdict, subject.uncertain, subject.computation, reading), subject.messages)
+    verdict = weakened(verdict, subject.uncertain, subject.computation, reading)
+    return earned(verdict, subject.messages, unicasts=subject.unicasts)
 
 
 def classified(

@@ -164,7 +164,10 @@ class ClassifiedLog(ClassifiedRuns):
             notes=(*found.subject.notes, *[NO_INDEX] * certain.like_time_stamps),
         )  # fmt: skip
         verdicts = (
-            earned(hidden(one.order, certain.holes), certain.messages) if one.kept else one for one in found.verdicts
+            earned(hidden(one.order, certain.holes), certain.messages, unicasts=subject.unicasts)
+            if one.kept or one.is_empty
+            else one
+            for one in found.verdicts
         )
         return replace(found, subject=subject, verdicts=tuple(verdicts))
 

@@ -25,7 +25,7 @@ from crownless.spec.orders import UnreceivedPolicy, Verdict, decide, earned
 from crownless.spec.witnesses import Overtaking
 
 from .classification import Classification, LargeRun, hidden, not_decided
-from .monitor import COLUMN, KEPT
+from .monitor import COLUMN, KEPT, NOTHING
 from .overtaking import LINES_UP_TO
 from .streaming import FORGET_FROM, HOLD_UP_TO, Contradiction, StreamingMonitor, TakenPlace
 from .whole_runs import WholeRun, without_monitor
@@ -271,21 +271,24 @@ class RunMonitor:
         waiting = {self._process(p) for p in self.monitor.waiting.process.tolist()}
         return waiting | {str(hole.process) for hole in holes}
 
+    def _earned(self, verdict: Verdict) -> Verdict:
+        return earned(verdict, self.sent, unicasts=self.monitor.unicasts)
+
     def _verdict(self, order: str, holes: Sequence[Hole]) -> Verdict:
         if order not in COLUMN:
             assert self.whole is not None, "the run is held whole for such orders"
             verdict = self.whole.verdict(order)
-            return earned(hidden(order, holes), self.sent) if holes and verdict.kept else verdict
+            return self._earned(hidden(order, holes)) if holes and (verdict.kept or verdict.is_empty) else verdict
         outcome = self.monitor.outcomes[COLUMN[order]]
         broken = self.broken(order, self._gaps(holes) if holes else ())
         if broken is not None:
             return broken
         if holes and order == "asynchronous":
-            return earned(hidden(order, holes), self.sent)
+            return self._earned(hidden(order, holes))
         if holes:
             return not_decided(order, f"{first_hole(holes)}; behind holes no event is judged block by block")
-        if outcome == KEPT:
-            return earned(Verdict(order, kept=True), self.sent)
+        if outcome in (KEPT, NOTHING):
+            return self._earned(Verdict(order, kept=True))
         if len(self.processes) > LINES_UP_TO:
             return not_decided(order, f"a run of more than {LINES_UP_TO:,} processes is not judged block by block")
         if order == "n-n":

@@ -112,8 +112,8 @@ class Monitor:
         self._number = NONE
 
     def outcomes(self, orders: Collection[str] = tuple(COLUMN), report: Callable[[int], None] | None = None) -> Numbers:
-        """For each run a row: for each column KEPT, BROKEN or UNDECIDED, as are orders not requested; for a run without
-        messages NOTHING.
+        """For each run a row: for each column KEPT, BROKEN or UNDECIDED, as are orders not requested; NOTHING for a run
+        without messages, and for total order of messages with one receiver each.
 
         Asynchronous order is UNDECIDED only for a run that is not well-formed. `report` gets the number of decided rows
         from time to time.
@@ -235,7 +235,8 @@ def decide(loops: Loops, pending: Any, unicasts: Any, asked: Any, outcome: Any) 
         outcome[SYNCHRONOUS] = BROKEN
         if (complete or pending) and _keeps(run, graph, SYNCHRONOUS, pending):
             outcome[SYNCHRONOUS] = KEPT
-            outcome[MAILBOX], outcome[ONE_N], outcome[N_N], outcome[TOTAL] = KEPT, KEPT, KEPT, KEPT
+            outcome[MAILBOX], outcome[ONE_N], outcome[N_N] = KEPT, KEPT, KEPT
+            outcome[TOTAL] = NOTHING if unicasts else KEPT
             return
     if (asked[MAILBOX] or asked[ONE_N] or asked[N_N]) and not broken:
         outcome[MAILBOX] = KEPT if _keeps(run, graph, MAILBOX, pending) else BROKEN
@@ -249,8 +250,10 @@ def decide(loops: Loops, pending: Any, unicasts: Any, asked: Any, outcome: Any) 
             constrain(run, graph, N_N, pending)
             one_queue = is_one_queue(run, graph)
             outcome[N_N] = KEPT if one_queue == 1 else BROKEN if one_queue == 0 else UNDECIDED
-    if asked[TOTAL]:
-        agree = unicasts or outcome[MAILBOX] == KEPT or _keeps(run, graph, TOTAL, pending)
+    if asked[TOTAL] and unicasts:
+        outcome[TOTAL] = NOTHING
+    elif asked[TOTAL]:
+        agree = outcome[MAILBOX] == KEPT or _keeps(run, graph, TOTAL, pending)
         outcome[TOTAL] = KEPT if agree else BROKEN
 
 

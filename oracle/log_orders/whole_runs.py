@@ -46,7 +46,7 @@ class WholeRun:
             c = self._whole()
         except BadInput as problem:
             return not_decided(order, f"it has no monitor, and the run is no computation: {problem.message}")
-        return earned(decide(c, order, self.reading), len(c.messages))
+        return earned(decide(c, order, self.reading), len(c.messages), unicasts=c.unicasts)
 
     def _whole(self) -> Computation:
         if self._computation is None:

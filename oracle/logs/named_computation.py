@@ -74,7 +74,7 @@ class NamedComputation(Drawn):
     @property
     def unicasts(self) -> bool:
         """True if each message has one receiver."""
-        return all(len(message.receivers) == 1 for message in self.computation.messages)
+        return self.computation.unicasts
 
     @property
     def recorded_order(self) -> Sequence[int]:

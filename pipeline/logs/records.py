@@ -27,7 +27,7 @@ from crownless.oracle.logs.lines import process_of
 from crownless.oracle.logs.named_rows import NamedRows
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import as_json
-from crownless.spec.orders import NO_MESSAGE, UnreceivedPolicy, Verdict, chosen
+from crownless.spec.orders import UnreceivedPolicy, Verdict, chosen, nothing_to_judge
 
 from .blocks import OF_ANY_RUN
 from .sources import UNKNOWN_RUN
@@ -47,9 +47,6 @@ RECORDS_AT_A_TIME = 10_000
 Record = dict[str, Any]
 #: True: of all runs that violate an order.
 Witnesses = bool | Literal["first"]
-
-#: The decided outcomes, with the reason that a record gives.
-_VERDICTS = {KEPT: ("kept", None), BROKEN: ("violated", None), NOTHING: ("nothing", NO_MESSAGE)}
 
 
 @dataclass(frozen=True)
@@ -160,13 +157,14 @@ def _verdicts_by_monitor(
         broken = some[(shown[some] == BROKEN).any(axis=1)]
         made = {(run, order): text for run, order, text in by_shape.of(broken, shown[broken], query.orders)}
         for k, order in enumerate(query.orders):
-            for outcome, (verdict, because) in _VERDICTS.items():
+            for outcome in (KEPT, BROKEN, NOTHING):
                 which = some[outcomes[some, k] == outcome]
                 texts = [made.get((run, order)) for run in which.tolist()] if made else [None] * len(which)
-                same = {"record_type": VERDICT, "order": order, "verdict": verdict}
+                same = {"record_type": VERDICT, "order": order, "verdict": OUTCOMES[outcome]}
                 columns = {name: pa.repeat(value, len(which)) for name, value in same.items()}
                 columns |= {"run": names.take(which), "witness": pa.array(texts, pa.string())}
-                columns |= {} if because is None else {"because": pa.repeat(because, len(which))}
+                if outcome == NOTHING:
+                    columns["because"] = pa.repeat(nothing_to_judge(order).unknown, len(which))
                 nulls = {field.name: pa.nulls(len(which), field.type) for field in _schema()}
                 if len(which):
                     yield pa.RecordBatch.from_pydict({**nulls, **columns}, schema=_schema())

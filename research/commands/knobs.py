@@ -70,8 +70,9 @@ def knobs(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Map the design space of PROTOCOL: every combination of its choices is either violated by a shortest run or
-    explored up to the bound, proved for every n where that succeeds, compared with the others, and priced.
+    """Map the design space of PROTOCOL: every combination of its choices is explored up to the bound. A shortest run
+    shows a violation, or it holds: then it is proved for every n where that succeeds, compared with the others, and
+    priced.
 
     \b
     Examples:
@@ -221,9 +222,11 @@ def _print_families(found: KnobMap) -> None:
     if found.alike:
         print_line(found.alike)
     listed = ", ".join(map(str, sizes[:LISTED])) + " …" * (len(sizes) > LISTED)
-    print_line(f"changing one knob at a time, those that hold form {some(len(sizes), 'island')}, of {listed}")
+    print_line(
+        f"changing one knob at a time, those that hold form {some(len(sizes), 'connected component')}, of {listed}"
+    )
     if len(found.holding) <= LISTED:
-        print_line("they hold:")
+        print_line("those that hold:")
         for decision in found.holding:
             print_line(f"  {decision.combination.name}")
 

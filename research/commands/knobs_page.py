@@ -31,9 +31,9 @@ def _lines(found: KnobMap, svg: str | None, page: str) -> Iterator[str]:
     )
     yield ""
     yield (
-        "Every combination is either *violated*, by a shortest run, or *holds*: all that the protocol promises is true "
-        "in every run up to the bound. *Proved* is only what z3 shows safe and live for every number of processes and "
-        "messages. Prices are averages per message, in one simulation of four processes."
+        "A combination *holds* if all that the protocol promises is true in every run up to the bound; otherwise it is "
+        "*violated*, which a shortest run shows. *Proved* is only what z3 shows safe and live for every number of "
+        "processes and messages. Prices are averages per message, in one simulation of four processes."
     )
     if svg is not None:
         yield ""
@@ -82,7 +82,8 @@ def _families(found: KnobMap) -> Iterator[str]:
     sizes = [len(island) for island in found.islands]
     yield ""
     listed = ", ".join(map(str, sizes))
-    yield f"Changing one knob at a time, those that hold form {some(len(sizes), 'island')}, of {listed} combinations."
+    components = some(len(sizes), "connected component")
+    yield f"Changing one knob at a time, those that hold form {components}, of {listed} combinations."
     if found.alike:
         yield from ("", f"{found.alike[0].upper()}{found.alike[1:]}.")
 

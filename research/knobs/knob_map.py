@@ -286,7 +286,7 @@ class KnobMap:
 
     @cached_property
     def islands(self) -> list[list[Decision]]:
-        """The combinations that hold, connected by single steps; the largest island first."""
+        """The combinations that hold, connected by single steps; the largest component first."""
         import networkx as nx
 
         holding = {each.combination.places: each for each in self.holding}

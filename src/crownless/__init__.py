@@ -6,8 +6,9 @@ cr.classify("P1: send x to P2; send y to P2\\nP2: receive y; receive x")["fifo"]
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from .runtime import research_parts
 
 if TYPE_CHECKING:
     from crownless.api import check as check
@@ -38,27 +39,25 @@ if TYPE_CHECKING:
     from crownless.spec.computation import Computation as Computation
     from crownless.spec.computation import Message as Message
     from crownless.spec.recorder import Recorder as Recorder
-
-#: The module of each name; everything is imported when it is first used.
-_HOME = {
+_IMPORTED_WHEN_USED = {
     ".api": "check classify count draw parse program prove read_log realize states",
     ".api_of_nodes": "conform conform_at_random replay",
     ".impl.protocol": "AppEvent Packet Parameter Protocol Step Transition delivered sent",
     ".spec.computation": "Computation Message",
     ".runtime.errors": "BadInput NoSuchName Undecided",
     ".spec.recorder": "Recorder",
-} | ({".research.api": "knobs"} if find_spec(f"{__name__}.research") else {})
-
-__all__ = sorted(name for names in _HOME.values() for name in names.split())
+    **research_parts.names(),
+}
+__all__ = sorted(name for names in _IMPORTED_WHEN_USED.values() for name in names.split())
 
 
 def __getattr__(name: str) -> Any:
     if name == "testing":
         return import_module(".testing", __name__)
-    for module, names in _HOME.items():
-        if name in names.split():
-            return globals().setdefault(name, getattr(import_module(module, __name__), name))
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    home = next((module for module, names in _IMPORTED_WHEN_USED.items() if name in names.split()), None)
+    if home is None:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return globals().setdefault(name, getattr(import_module(home, __name__), name))
 
 
 def __dir__() -> list[str]:

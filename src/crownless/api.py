@@ -19,7 +19,7 @@ from crownless.runtime.printable import printable
 from crownless.spec.computation import Computation
 from crownless.spec.drawn import Drawn
 from crownless.spec.notation import Script
-from crownless.spec.orders import ORDERS, UnreceivedPolicy, order_named
+from crownless.spec.orders import UnreceivedPolicy, order_named, telling
 from crownless.spec.recorder import Recorder
 
 from . import arguments
@@ -123,7 +123,9 @@ def read_log(
 def classify(
     computation: ComputationLike, orders: Iterable[str] = (), *, unreceived: UnreceivedPolicy = "lost"
 ) -> Classification:
-    """The verdict on each order, of all unless some are named: `classify(c)["causal"]`.
+    """The verdict on each order: of those named, or of all, total order only if a message has several receivers.
+
+    `classify(c)["causal"]` is that on causal order.
 
     A verdict is `kept` or has a `witness`, and is true if the order is kept; it is unknown, and then neither true nor
     false, where a log has holes that could hide a violation. `.strongest` names the strongest orders kept.
@@ -134,7 +136,8 @@ def classify(
     from crownless.oracle.log_orders import classification as oracle
 
     names = [order_named(name).name for name in arguments.names("orders", orders)]
-    return oracle.classify(named("computation", computation), names or tuple(ORDERS), unreceived)
+    subject = named("computation", computation)
+    return oracle.classify(subject, names or telling(unicasts=subject.unicasts), unreceived)
 
 
 def named(name: str, given: ComputationLike) -> NamedComputation:

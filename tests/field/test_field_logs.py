@@ -20,28 +20,28 @@ ROWS = {row.folder: row for row in log_rows()}
 
 #: For each run of the stand-in: its messages, and the first letters of the verdicts on the orders that are decided.
 EXPECTED = {
-    "akka-broadcast": {"": "3 kkkkvvvk"},
+    "akka-broadcast": {"": "3 kkkkvvvn"},
     "blueprint-govector": {"": "2 kuuuuuuu"},
-    "concuerror": {"three-1": "3 kkvvvvvk", "three-2": "1 kkkkkkkk"},
+    "concuerror": {"three-1": "3 kkvvvvvn", "three-2": "1 kkkkkkkn"},
     "epfl-broadcast": {"": "3 kv"},
     "epfl-fifo": {"": "2 vv"},
-    "etcd-raft": {"": "2 kvvvvvvk"},
+    "etcd-raft": {"": "2 kvvvvvvn"},
     "lamport-clocks": {"sim1": "1 kuuuuuuu"},
     "otlp-async-trace-doctor": {
-        "normal": "1 kkkkkkkk",
+        "normal": "1 kkkkkkkn",
         "batch-incomplete": "1 kuuuuuuu",
         "broken-context": "0 nuuuuuuu",
         "cross-environment": "0 nuuuuuuu",
         "unresolved-link": "0 nuuuuuuu",
-        "rabbitmq-destination-shape": "1 kkkkkkkk",
+        "rabbitmq-destination-shape": "1 kkkkkkkn",
         "orphan-producer": "0 nuuuuuuu",
     },
     "shiviz-chord": {"": "2 kuuuuuvu"},
     "shiviz-simpledb": {"": "4 kuuvvvvu"},
     "shiviz-voldemort": {"": "1 kuuuuuuu"},
-    "simgrid-mpi": {"": "2 kvvvvvvk"},
-    "tla-ewd998-simulation": {"two actions": "4 kvvvvvvk"},
-    "tla-ewd998-trace": {"": "3 kkkkkkkk"},
+    "simgrid-mpi": {"": "2 kvvvvvvn"},
+    "tla-ewd998-simulation": {"two actions": "4 kvvvvvvn"},
+    "tla-ewd998-trace": {"": "3 kkkkkkkn"},
 }
 
 

@@ -9,8 +9,18 @@ import numpy as np
 
 from crownless.oracle.logs.layout import DELIVER, INTERNAL, NONE, SEND, Rows
 from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, decide, earned
 
 KINDS = {"send": SEND, "receive": DELIVER, "internal": INTERNAL}
+
+
+#: The outcomes for a log that keeps every order and has only messages with one receiver each.
+ALL_KEPT = {order: "nothing" if order == "total" else "kept" for order in ORDERS}
+
+
+def outcome_of(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Outcome:
+    """The outcome of the order for a log of the computation, by the spec."""
+    return earned(decide(c, order, reading), len(c.messages), unicasts=c.unicasts).outcome
 
 
 def rows_of(computations: Sequence[Computation], chance: Random | None = None) -> Rows:

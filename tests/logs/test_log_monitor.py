@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from log_files import content_of, table_of
 from log_files import rows_of as rows_of_log
-from log_rows import of_messages, random_computation, rows_of
+from log_rows import of_messages, outcome_of, random_computation, rows_of
 from log_runs import event, log
 from small_computations import computation, random_small_computation
 from witness_checks import check_witness, from_json
 
 from crownless.oracle.log_orders import witnesses as log_witnesses
-from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
+from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, NOTHING, OUTCOMES, UNDECIDED, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape, WitnessOfRun
 from crownless.oracle.logs.event_logs import logged_run
 from crownless.oracle.logs.event_logs import rows_of as rows_of_events
@@ -41,8 +41,8 @@ def agree(found: Sequence[Computation], reading: UnreceivedPolicy, chance: Rando
     outcomes = monitor.outcomes()
     for number, c in enumerate(found):
         for order, column in COLUMN.items():
-            kept = decide(c, order, reading).kept
-            assert outcomes[number, column] == (KEPT if kept else BROKEN), (str(c), order, reading)
+            found_so = OUTCOMES[int(outcomes[number, column])]
+            assert found_so == outcome_of(c, order, reading), (str(c), order, reading)
     violations = list(monitor.violations(np.arange(len(found)), outcomes == BROKEN))
     assert len(violations) == (outcomes == BROKEN).sum()
     for number, order, events in violations:
@@ -131,7 +131,8 @@ def test_a_run_that_is_not_well_formed_is_not_decided_and_does_not_keep_the_othe
     runs = [FINE, AT_ONE_PLACE, NOT_WELL_FORMED[name], FINE]
     rows = [{**json.loads(line), "run": f"run{k}"} for k, lines in enumerate(runs) for line in lines]
     outcomes = Monitor(by_run(table_of(rows)).numbers()).outcomes()
-    assert (outcomes[[0, 3]] == KEPT).all()
+    assert (np.delete(outcomes[[0, 3]], COLUMN["total"], axis=1) == KEPT).all()
+    assert (outcomes[[0, 3], COLUMN["total"]] == NOTHING).all(), "each message has one receiver"
     assert (outcomes[1:3] == UNDECIDED).all()
 
 

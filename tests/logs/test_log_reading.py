@@ -105,7 +105,6 @@ def test_the_examples_are_classified_shown_and_piped(
     assert [order for order, found in first["orders"].items() if found["verdict"] == "kept"] == [
         "asynchronous",
         "fifo",
-        "total",
     ]
     shown = crownless("show", str(LOGS / name), *options)
     assert (shown.code, shown.err, "●" in shown.out) == (0, "", True)

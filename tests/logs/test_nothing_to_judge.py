@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from command_line_runner import Crownless
+from log_rows import ALL_KEPT
 
 import crownless as cr
 from crownless.oracle.log_orders import streaming
@@ -65,18 +66,20 @@ def test_a_violation_by_the_receivers_that_are_known_stands(crownless: Crownless
 
 
 @pytest.mark.parametrize(
-    "events",
+    ("events", "total"),
     [
-        [*sent("a", "a1", "b", "c"), *sent("a", "a2", "b", "c")],
-        [*sent("a", "a1", "b"), *sent("b", "b1", "a")],  # a chat, in which a sender does not deliver its own
-        [*sent("a", "a1", "b"), *sent("d", "d1", "c")],
+        ([*sent("a", "a1", "b", "c"), *sent("a", "a2", "b", "c")], "kept"),
+        # a chat, in which a sender does not deliver its own
+        ([*sent("a", "a1", "b"), *sent("b", "b1", "a")], "nothing"),
+        ([*sent("a", "a1", "b"), *sent("d", "d1", "c")], "nothing"),
     ],
 )
 def test_without_a_process_that_misses_any_the_orders_are_kept(
-    events: Sequence[tuple[str, str, str]], crownless: Crownless, tmp_path: Path
+    events: Sequence[tuple[str, str, str]], total: str, crownless: Crownless, tmp_path: Path
 ) -> None:
     answer = crownless("classify", written(tmp_path, events), *NO_RECEIVERS, "--json")
-    assert {found["verdict"] for found in answer.json["orders"].values()} == {"kept"}
+    outcomes = {order: found["verdict"] for order, found in answer.json["orders"].items()}
+    assert outcomes == ALL_KEPT | {"total": total}
 
 
 def test_whoever_delivers_its_own_messages_may_miss_one(crownless: Crownless, tmp_path: Path) -> None:
@@ -193,7 +196,7 @@ def test_an_order_that_no_step_of_the_streaming_monitor_decided_is_unknown(monke
         run.add(table_of_rows([*rows_of_lines(lines)]))
         return run.classification()
 
-    assert outcomes_of(judged()) == {"kept"}
+    assert judged().outcomes == ALL_KEPT
 
     def undecided(*given: Any) -> None:
         given[-1][:] = UNDECIDED
@@ -202,3 +205,41 @@ def test_an_order_that_no_step_of_the_streaming_monitor_decided_is_unknown(monke
     found = judged()
     assert {order for order, outcome in found.outcomes.items() if outcome == "kept"} == {"asynchronous"}
     assert found["fifo"].because == "not decided: no step of the monitor decided it"
+
+
+def unicasts_and_multicasts(folder: Path, *receivers: str, more: int = 0) -> str:
+    """A log of one message to these receivers."""
+    rows: list[dict[str, Any]] = [{"process": "a", "index": 0, "kind": "send", "message": "m", "peer": [*receivers]}]
+    rows += [{"process": receiver, "index": 0, "kind": "deliver", "message": "m"} for receiver in receivers]
+    rows += [{"process": "idle", "index": k, "kind": "internal"} for k in range(more)]
+    file = folder / f"{'-'.join(receivers)}.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    return str(file)
+
+
+@pytest.mark.parametrize(("option", "more"), [((), 0), ((), 6_000), (("--one-run",), 0)])
+def test_total_order_of_messages_with_one_receiver_each_is_nothing_to_judge(
+    option: tuple[str, ...], more: int, crownless: Crownless, tmp_path: Path
+) -> None:
+    to_one = unicasts_and_multicasts(tmp_path, "b", more=more)
+    answer = crownless("classify", to_one, *option, "--json")
+    outcomes = {order: found["verdict"] for order, found in answer.json["orders"].items()}
+    assert outcomes == ALL_KEPT
+    assert answer.code == 0, "the orders that say something of it are kept"
+    answer = crownless("classify", to_one, *option, "--order", "total")
+    assert answer.code == 3
+    assert "nothing to judge: no message has several receivers" in answer.out
+    assert crownless("classify", to_one, *option, "--order", "causal", "--order", "total").code == 3
+    answer = crownless("classify", unicasts_and_multicasts(tmp_path, "b", "c", more=more), *option, "--order", "total")
+    assert answer.code == 0
+
+
+def test_records_say_why_there_is_nothing_to_judge(crownless: Crownless, tmp_path: Path) -> None:
+    import pyarrow.dataset as ds
+
+    out = tmp_path / "out"
+    assert crownless("classify", unicasts_and_multicasts(tmp_path, "b", more=6_000), "--out", str(out)).code == 0
+    rows = ds.dataset(out, partitioning="hive").to_table().to_pylist()
+    why = {row["order"]: (row["verdict"], row["because"]) for row in rows if row["record_type"] == "verdict"}
+    assert why["total"] == ("nothing", "no message has several receivers")
+    assert why["causal"] == ("kept", None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from log_files import event, rows_of, table_of
-from log_rows import random_computation
+from log_rows import ALL_KEPT, outcome_of, random_computation
 
 from crownless.oracle.log_orders import streaming
 from crownless.oracle.log_orders.large_run import RunMonitor
@@ -17,7 +17,7 @@ from crownless.oracle.log_orders.overtaking import LINES_UP_TO
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
-from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
+from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
 READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
 
@@ -48,9 +48,9 @@ def agree(c: Computation, reading: UnreceivedPolicy, chance: Random, orders: Seq
         early |= {name for name in orders if monitor.broken(name) is not None}
     found = monitor.classification() if c.event_count else None
     for name in orders:
-        kept = decide(c, name, reading).kept
-        assert found is None or found[name].outcome == ("kept" if kept else "violated"), (str(c), name, reading)
-        assert not (kept and name in early), (str(c), name, reading)
+        expected = outcome_of(c, name, reading)
+        assert found is None or found[name].outcome == expected, (str(c), name, reading)
+        assert not (expected != "violated" and name in early), (str(c), name, reading)
         verdict = None if found is None else found[name]
         if verdict is not None and verdict.computation is not None and name in early:
             assert {m.name for m in verdict.computation.messages} <= {m.name for m in c.messages}
@@ -126,7 +126,7 @@ def test_memory_grows_with_the_messages_in_flight_not_with_the_run(monkeypatch: 
     with monkeypatch.context() as limits:
         limits.setattr(streaming, "ONE_QUEUE_UP_TO", 200)
         found, held = outcomes(c, forget_from=100)
-    assert found == dict.fromkeys(ORDERS, "kept") | {"n-n": "unknown", "synchronous": "violated"}
+    assert found == ALL_KEPT | {"n-n": "unknown", "synchronous": "violated"}
     assert held < 150
     assert outcomes(c, forget_from=100)[0]["n-n"] == "kept"
     # Nothing is forgotten that a violation rests on: the first message, which is received last, holds all others.

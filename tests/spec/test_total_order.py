@@ -80,3 +80,23 @@ def test_it_is_refused_where_it_says_nothing() -> None:
     with pytest.raises(BadInput, match="total order is decided only for messages with several receivers"):
         cr.check("unordered", 2, 2, orders=["total"])
     refuse_where_all_keep(["fifo"], unicasts=True)
+
+
+UNICASTS = "P1: send x to P2\nP2: receive x"
+
+
+def test_of_messages_with_one_receiver_each_it_has_nothing_to_judge() -> None:
+    found = cr.classify(UNICASTS, ["causal", "total"])
+    assert found.outcomes == {"causal": "kept", "total": "nothing"}
+    assert found["total"].because == "no message has several receivers"
+    with pytest.raises(cr.Undecided):
+        assert found
+    assert "total" not in cr.classify(UNICASTS)
+    assert cr.classify(UNICASTS)
+    recorder = cr.Recorder()
+    recorder.send("P1", "x", to="P2")
+    recorder.deliver("P2", "x")
+    assert recorder.verdict("total").outcome == "nothing"
+    assert "total" not in recorder.verdicts()
+    recorder.send("P1", "y", to=["P2", "P3"])
+    assert recorder.verdict("total").outcome == recorder.verdicts()["total"].outcome == "kept"

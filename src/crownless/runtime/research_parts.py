@@ -50,6 +50,8 @@ _SECTIONS = {
     "claims": "claims.ledger:claim_facts",
     "errors": "claims.ledger:errata",
 }
+#: The names that the Python package has of it, by module.
+_NAMES = {".research.api": "knobs"}
 #: The protocol of a name with brackets, such as `rst[guard: nothing]`.
 _IN_BRACKETS = "knobs.combinations:protocol_in_brackets"
 
@@ -67,6 +69,11 @@ def commands() -> dict[str, Entry]:
 def flags(command: str) -> tuple[Flag, ...]:
     """The options that a command of the core has from it."""
     return _FLAGS.get(command, ()) if is_installed() else ()
+
+
+def names() -> dict[str, str]:
+    """The names that the Python package has from it, by module."""
+    return _NAMES if is_installed() else {}
 
 
 def sections() -> tuple[str, ...]:

@@ -105,7 +105,7 @@ def _classify_here(options: ClassifyOptions) -> int:
     else:
         _print(options, parts, shown if count <= SHOWN_UP_TO or part.reason is None else [])
         report.print_rows_left_out(skipped)
-    outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
+    outcomes = report.deciding(report.counts_of(parts, chosen), options.orders)
     if any(one.rows for one in skipped.values()) or (options.complete and report.unknown_properties(parts)):
         outcomes.add("unknown")
     if part.reason is not None:

@@ -1,7 +1,7 @@
 """The output of `crownless classify`: its progress, each classification, and a summary of many."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from crownless.spec import library
 from crownless.spec.computation import Computation, project, without_idle_processes
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
-from crownless.spec.orders import NO_MESSAGE, UnreceivedPolicy, Verdict, decide, in_words
+from crownless.spec.orders import UnreceivedPolicy, Verdict, decide, in_words, is_of_several
 from crownless.spec.witnesses import messages_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
             shows = "" if IN_ORDER in subject.notes else "; crownless show draws it all the same"
             print_line(f"not drawn: more than {DRAWN_UP_TO} events{shows}")
         _draw_violations(classification)
-    _print_verdicts(classification.verdicts, classification.kept_and_telling)
+    _print_verdicts(classification.verdicts)
     if drawing and isinstance(subject, oracle.LargeRun) and subject.context is not None:
         _print_context(subject.context)
     large = drawing and isinstance(subject, oracle.LargeRun)
@@ -103,10 +103,8 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
     print_line()
 
 
-def _print_verdicts(verdicts: Sequence[Verdict], telling: Sequence[str]) -> None:
-    """Prints a table of the orders, then longer explanations, each once for all orders that it is about. `telling`: the
-    kept orders of which that says something.
-    """
+def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
+    """Prints a table of the orders, then longer explanations, each once for all orders that it is about."""
     reasons = Counter(verdict.unknown for verdict in verdicts)
     rows = Rows("order", "verdict", "because")
     explained: dict[tuple[str, ...], list[str]] = {}
@@ -117,8 +115,6 @@ def _print_verdicts(verdicts: Sequence[Verdict], telling: Sequence[str]) -> None
             why, details = "", (printable_line(unknown),)
         elif witness is not None and c is not None:
             why, details = witness.headline(c), tuple(witness.details(c))
-        elif verdict.kept and verdict.order not in telling:
-            why = "says nothing of messages with one receiver each"
         outcome = Text(in_words(verdict.outcome), style=STYLES[verdict.outcome])
         rows.add_row(verdict.order, outcome, printable_line(why))
         if details:
@@ -172,14 +168,14 @@ def _conclusion(classification: oracle.Classification) -> str:
         return ", ".join(name for name, found in outcomes.items() if found == outcome)
 
     strongest = ", ".join(classification.strongest)
-    nothing = those("nothing")
-    only_nothing = {*outcomes.values()} == {"nothing"}
-    names = ", ".join(classification.kept_and_telling)
-    kept = f"keeps {names or 'none of these orders'}" + f" (strongest: {strongest})" * bool(strongest)
-    parts = [kept] if names or not (only_nothing or those("unknown")) else []
+    nothing = {verdict.order: verdict.unknown for verdict in classification.verdicts if verdict.outcome == "nothing"}
+    only_nothing = len(nothing) == len(outcomes)
+    kept = f"keeps {those('kept') or 'none of these orders'}" + f" (strongest: {strongest})" * bool(strongest)
+    parts = [kept] if those("kept") or not (only_nothing or those("unknown")) else []
     parts += [f"violates {those('violated')}"] * bool(those("violated"))
     parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
-    parts += [f"nothing to judge: {NO_MESSAGE if only_nothing else nothing}"] * bool(nothing)
+    if nothing:
+        parts.append(f"nothing to judge: {next(iter(nothing.values())) if only_nothing else ', '.join(nothing)}")
     delivery = classification.subject.delivery
     violated = [] if delivery is None else delivery.violated
     parts += [f"violates {', '.join(violated)}"] * bool(violated)
@@ -244,10 +240,15 @@ def first_violated(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, in
     return next(((number, first) for number, first in firsts if first is not None), None)
 
 
+def counts_of(parts: Sequence[ClassifiedRuns], orders: Sequence[str]) -> dict[str, Counter[str]]:
+    """How many runs have each outcome, by order."""
+    return {order: sum((Counter(part.counts(order)) for part in parts), Counter[str]()) for order in orders}
+
+
 def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> None:
     """Prints the number of runs that keep each order, and the first that violates it."""
     print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
-    counts = {order: sum((Counter(part.counts(order)) for part in parts), Counter[str]()) for order in chosen}
+    counts = counts_of(parts, chosen)
     each = ((order, _where(parts, first_violated(parts, order)), counts[order]) for order in chosen)
     print_counts("order", "first that violates it", outcomes_in(counts.values()), each)
 
@@ -255,6 +256,18 @@ def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> Non
 def outcomes_in(counts: Iterable[Mapping[str, int]], good: str = "kept", bad: str = "violated") -> tuple[str, ...]:
     """The outcomes to count: `nothing` only if it occurs."""
     return (good, bad, "unknown", *["nothing"] * any(one.get("nothing", 0) for one in counts))
+
+
+def deciding(counts: Mapping[str, Mapping[str, int]], requested: Collection[str]) -> set[str]:
+    """The outcomes by which a log is judged, given how many runs have each, by order. That an order says nothing of
+    messages with one receiver each is an outcome only if that order is requested.
+    """
+    return {
+        outcome
+        for order, of_order in counts.items()
+        for outcome, runs in of_order.items()
+        if runs and (outcome != "nothing" or order in requested or not is_of_several(order))
+    }
 
 
 def print_counts(

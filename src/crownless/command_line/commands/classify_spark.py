@@ -23,7 +23,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 
 from .classify_options import ClassifyOptions
-from .classify_report import outcomes_in, print_counts
+from .classify_report import deciding, outcomes_in, print_counts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -88,7 +88,7 @@ def classify_on_spark(options: ClassifyOptions) -> int:
         print_json({"summary": facts})
     else:
         _print(facts, out)
-    outcomes = {outcome for counts in facts["orders"].values() for outcome, n in counts["runs"].items() if n}
+    outcomes = deciding({order: counts["runs"] for order, counts in facts["orders"].items()}, options.orders)
     return exit_code(outcomes | {"unknown"} if facts["rows"]["left_out"] else outcomes)
 
 
