@@ -115,7 +115,7 @@ def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
             why, details = "", (printable_line(unknown),)
         elif witness is not None and c is not None:
             why, details = witness.headline(c), tuple(witness.details(c))
-        outcome = Text(in_words(verdict.outcome), style=STYLES[verdict.outcome])
+        outcome = Text(verdict.outcome, style=STYLES[verdict.outcome])
         rows.add_row(verdict.order, outcome, printable_line(why))
         if details:
             explained.setdefault(details, []).append(verdict.order)
