@@ -24,9 +24,9 @@ every schedule within a bound, and public collections of traces, classified by [
 few violated rows say that random runs were made instead, or that a time limit ended the search: their runs are the
 shortest that were found. A verdict is about the code that is named, at the commit that is named, driven as described,
 over the channel and within the bound that are printed: *kept* means that no schedule within it violates the order, and
-is no proof beyond it. A larger search, with one process or one message more, has its own date. Code that runs tasks or
-threads is given one input at a time, when it is idle: races between its tasks are not tried. The violation in each
-row's verdict was also reproduced on the bare code, without crownless.
+is no proof beyond it. The date of a larger search, with one process or one message more, is printed with it. Code that
+runs tasks or threads is given one input at a time, when it is idle: races between its tasks are not tried. The
+violation in each row's verdict was also reproduced on the bare code, without crownless.
 [Concepts](concepts.md) has the orders. If a row is incorrect, or a later commit repairs it, please tell us: a row is a
 folder of `examples/field/`.
 """

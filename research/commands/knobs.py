@@ -70,9 +70,9 @@ def knobs(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Map the design space of PROTOCOL: every combination of its choices is explored up to the bound. A shortest run
-    shows a violation, or it holds: then it is proved for every n where that succeeds, compared with the others, and
-    priced.
+    """Map the design space of PROTOCOL: every combination of its choices is explored up to the bound. It is violated,
+    as a shortest run shows, or holds, or is unknown if its search ended early. One that holds is proved for every n
+    where that succeeds, compared with the others, and priced.
 
     \b
     Examples:
@@ -217,16 +217,13 @@ def _print_families(found: KnobMap) -> None:
             cheapest.combination.name,
         )
     rows.print()
-    sizes = [len(island) for island in found.islands]
     print_line(PRICED)
     if found.alike:
         print_line(found.alike)
-    listed = ", ".join(map(str, sizes[:LISTED])) + " …" * (len(sizes) > LISTED)
-    print_line(
-        f"changing one knob at a time, those that hold form {some(len(sizes), 'connected component')}, of {listed}"
-    )
+    if found.reached:
+        print_line(found.reached)
     if len(found.holding) <= LISTED:
-        print_line("those that hold:")
+        print_line("combinations that hold:")
         for decision in found.holding:
             print_line(f"  {decision.combination.name}")
 

@@ -31,9 +31,10 @@ def _lines(found: KnobMap, svg: str | None, page: str) -> Iterator[str]:
     )
     yield ""
     yield (
-        "A combination *holds* if all that the protocol promises is true in every run up to the bound; otherwise it is "
-        "*violated*, which a shortest run shows. *Proved* is only what z3 shows safe and live for every number of "
-        "processes and messages. Prices are averages per message, in one simulation of four processes."
+        "A combination *holds* if all that the protocol promises is true in every run up to the bound. It is "
+        "*violated* where a shortest run shows that, and *unknown* if its search ended early. *Proved* is only what z3 "
+        "shows safe and live for every number of processes and messages. Prices are averages per message, in one "
+        "simulation of four processes."
     )
     if svg is not None:
         yield ""
@@ -79,11 +80,8 @@ def _families(found: KnobMap) -> Iterator[str]:
         cheapest = family.cheapest
         counts = f"{len(family.decisions):,}", f"{family.proved:,}"
         yield row(family.generates, *counts, cheapest.combination.name, *cheapest.prices)
-    sizes = [len(island) for island in found.islands]
-    yield ""
-    listed = ", ".join(map(str, sizes))
-    components = some(len(sizes), "connected component")
-    yield f"Changing one knob at a time, those that hold form {components}, of {listed} combinations."
+    if found.reached:
+        yield from ("", f"{found.reached[0].upper()}{found.reached[1:]}.")
     if found.alike:
         yield from ("", f"{found.alike[0].upper()}{found.alike[1:]}.")
 

@@ -12,7 +12,7 @@ from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.model_check.search.realizing import Realization, realize
 from crownless.model_check.system.request import Check
 from crownless.proofs.induction.proved_properties import WAITS
-from crownless.runtime.printable import in_brackets, some
+from crownless.runtime.printable import in_brackets, listed, some
 from crownless.spec.dataframes import DataFrame, data_frame
 
 from .combinations import Combination, Knob, combination_named
@@ -295,6 +295,17 @@ class KnobMap:
         graph.add_edges_from((places, near) for places in holding for near in self.neighbors(places) if near in holding)
         found = sorted(nx.connected_components(graph), key=len, reverse=True)
         return [[holding[places] for places in sorted(island)] for island in found]
+
+    @property
+    def reached(self) -> str:
+        """In a sentence: which combinations that hold are reached from each other; empty if only one holds."""
+        sizes = [len(island) for island in self.islands]
+        if sum(sizes) <= 1:
+            return ""
+        by_steps = "changing one knob at a time, through combinations that hold"
+        if len(sizes) == 1:
+            return f"{by_steps}, each of the {sizes[0]:,} that hold is reached from every other"
+        return f"{by_steps}, no group of these is reached from another: {listed([f'{size:,}' for size in sizes])}"
 
     def neighbors(self, places: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """The combinations that differ in one knob."""
