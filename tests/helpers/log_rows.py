@@ -14,8 +14,8 @@ from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, decide, ear
 KINDS = {"send": SEND, "receive": DELIVER, "internal": INTERNAL}
 
 
-#: The outcomes for a log that keeps every order and has only messages with one receiver each.
-ALL_KEPT = {order: "nothing" if order == "total" else "kept" for order in ORDERS}
+#: The outcomes for a log of messages with one receiver each that keeps every order which says something of them.
+KEPT_BY_UNICASTS = {order: "nothing" if order == "total" else "kept" for order in ORDERS}
 
 
 def outcome_of(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Outcome:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from log_files import rows_of
-from log_rows import ALL_KEPT, outcome_of, random_computation
+from log_rows import KEPT_BY_UNICASTS, outcome_of, random_computation
 
 from crownless.oracle.log_orders import classification as oracle
 from crownless.oracle.log_orders.clocked import read_clocked
@@ -59,7 +59,7 @@ RELAY: list[dict[str, Any]] = [
 
 
 def test_what_only_the_clocks_show_leaves_unknown_what_rests_on_happened_before() -> None:
-    assert classified(RELAY).outcomes == ALL_KEPT
+    assert classified(RELAY).outcomes == KEPT_BY_UNICASTS
     # P2 sends y without having received x, and knows of its send all the same.
     events = [RELAY[0], {**RELAY[2], "index": 0, "clock": {"P1": 1, "P2": 1}}]
     events.append({**RELAY[3], "clock": {"P1": 1, "P2": 1, "P3": 1}})

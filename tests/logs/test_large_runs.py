@@ -14,7 +14,7 @@ import pytest
 from command_line_runner import Crownless
 from log_files import SUFFIXES
 from log_files import written as in_format
-from log_rows import ALL_KEPT
+from log_rows import KEPT_BY_UNICASTS
 from log_runs import random_run
 
 from crownless.oracle.log_orders import classification as oracle
@@ -122,7 +122,7 @@ def test_blocks_may_have_internal_events_alone(tmp_path: Path) -> None:
     found = in_blocks(written(tmp_path / "log.jsonl", internal))
     assert set(found.outcomes.values()) == {"nothing"}
     found = in_blocks(written(tmp_path / "log.jsonl", [SEND, *internal, DELIVER]))
-    assert found.outcomes == ALL_KEPT
+    assert found.outcomes == KEPT_BY_UNICASTS
     assert (found.subject.events, found.subject.messages, found.subject.unreceived) == (2, 1, ())
 
 

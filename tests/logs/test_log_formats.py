@@ -227,8 +227,8 @@ NO_SEND, FIRST_OF_B, SECOND_OF_B = (
     "b: event 1 is missing",
 )
 ONLY_FIRST = "asynchronous=kept *=unknown"
-#: That can be of messages with one receiver each.
-ALL_KEPT = "*=kept total=nothing"
+#: Each order that says something of messages with one receiver each is kept.
+KEPT_BY_UNICASTS = "*=kept total=nothing"
 #: The same of a log without a send.
 NOT_EVEN_FIRST = "asynchronous=nothing *=unknown"
 
@@ -243,10 +243,10 @@ def cut_note(number: int) -> str:
 
 
 SHIVIZ = {
-    "named messages": Case(shiviz_log(*PING), ALL_KEPT),
-    "messages without peers": Case(shiviz_log(*PING), ALL_KEPT, pattern=WITHOUT_PEERS),
-    "all is well": Case(shiviz_log(*ORDERED), ALL_KEPT),
-    "other JSON is text": Case(shiviz_log(*ORDERED) + '{"amount": 2}\n', ALL_KEPT),
+    "named messages": Case(shiviz_log(*PING), KEPT_BY_UNICASTS),
+    "messages without peers": Case(shiviz_log(*PING), KEPT_BY_UNICASTS, pattern=WITHOUT_PEERS),
+    "all is well": Case(shiviz_log(*ORDERED), KEPT_BY_UNICASTS),
+    "other JSON is text": Case(shiviz_log(*ORDERED) + '{"amount": 2}\n', KEPT_BY_UNICASTS),
     "a clock that is cut off": Case(cut_off(1), ONLY_FIRST, FIRST_OF_B, cut_note(1)),
     "the last clock is cut off": Case(cut_off(2), ONLY_FIRST, SECOND_OF_B, cut_note(2)),
     "a clock of no host": Case(
@@ -315,7 +315,7 @@ OTLP = {
             [ONE, span("2", "SPAN_KIND_PRODUCER", 20), span("9", 3, 5)],
             [span("3", 5, "1", parent="1"), span("4", "SPAN_KIND_CONSUMER", "2", links=("2",))],
         ),
-        ALL_KEPT,
+        KEPT_BY_UNICASTS,
         note="1 client",
     ),
     "times order the spans of one process, and nothing else": Case(
@@ -323,7 +323,8 @@ OTLP = {
     ),
     "spans that start at the same time": Case(spans([ONE, span("2", 4, "10")], REVERSED), ONLY_FIRST, note="2 events"),
     "a span starts before its children": Case(
-        spans([span("1", 4, 1)], [span("3", 4, 5, "2"), span("2", 5, 5, "1")], c=[span("4", 5, 1, "3")]), ALL_KEPT
+        spans([span("1", 4, 1)], [span("3", 4, 5, "2"), span("2", 5, 5, "1")], c=[span("4", 5, 1, "3")]),
+        KEPT_BY_UNICASTS,
     ),
     "a batch, and several receivers": Case(
         spans([ONE, TWO], [span("3", 5, "1", links=("1", "2"))], c=[span("4", 5, "1", "1")]), "fifo=unknown", messages=2
@@ -341,7 +342,7 @@ OTLP = {
     ),
     "a producer without a consumer": Case(spans([ONE, span("5", 4, "20")], [span("2", 5, "1", "1")]), ONLY_FIRST),
     "a consumer within another one": Case(
-        spans([ONE], [span("2", 5, "1", "1"), span("3", 5, "2", "2")]), ALL_KEPT, note="within another"
+        spans([ONE], [span("2", 5, "1", "1"), span("3", 5, "2", "2")]), KEPT_BY_UNICASTS, note="within another"
     ),
 }
 
@@ -365,11 +366,15 @@ SENT, DELIVERED = act("a", "send", "m", "b"), act("b", "deliver", "m", "a")
 VARIANT = {"event": {"tag": "Receive", "value": {"process": "b", "message": "m"}}}
 UNIT = {"event": {"tag": "None", "value": {"tag": "UNIT", "value": {"#tup": []}}}}
 ITF = {
-    "a state without an event": Case(trace({"event": None}, SENT, DELIVERED), ALL_KEPT, note="1 state of 3 without an"),
-    "two of them": Case(trace({}, {"event": None}, SENT, DELIVERED), ALL_KEPT, note="2 states of 4 without an event"),
-    "a variant": Case(trace({"x": 1}, SENT, {"event": {"kind": "none"}}, VARIANT), ALL_KEPT, messages=1),
-    "the empty variant": Case(trace(UNIT, SENT, DELIVERED), ALL_KEPT),
-    "a send without a peer": Case(trace(act("a", "send", "m"), DELIVERED), ALL_KEPT, messages=1),
+    "a state without an event": Case(
+        trace({"event": None}, SENT, DELIVERED), KEPT_BY_UNICASTS, note="1 state of 3 without an"
+    ),
+    "two of them": Case(
+        trace({}, {"event": None}, SENT, DELIVERED), KEPT_BY_UNICASTS, note="2 states of 4 without an event"
+    ),
+    "a variant": Case(trace({"x": 1}, SENT, {"event": {"kind": "none"}}, VARIANT), KEPT_BY_UNICASTS, messages=1),
+    "the empty variant": Case(trace(UNIT, SENT, DELIVERED), KEPT_BY_UNICASTS),
+    "a send without a peer": Case(trace(act("a", "send", "m"), DELIVERED), KEPT_BY_UNICASTS, messages=1),
     "a message to nobody known": Case(trace(SENT, DELIVERED, act("a", "send", "n")), ONLY_FIRST, note="1 message (n)"),
     "a lasso": Case(trace(SENT, DELIVERED, loop=0), "*=unknown"),
 }

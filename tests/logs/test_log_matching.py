@@ -13,7 +13,7 @@ import pytest
 from command_line_runner import Crownless
 from doc_pages import page
 from log_files import in_both_ways  # noqa: F401
-from log_rows import ALL_KEPT, random_computation
+from log_rows import KEPT_BY_UNICASTS, random_computation
 
 from crownless.oracle.log_orders.classification import Classification, classify
 from crownless.oracle.log_orders.matching import NO_OTHER, OTHER_MAY_KEEP, matched
@@ -213,7 +213,7 @@ def test_who_waits_for_answers_leaves_no_choice() -> None:
     answer = {name: [("S", "deliver", "", (name,)), ("S", "send", "", (name,))] for name in names}
     log = [event for of in (ask, answer) for _ in range(100) for name in names for event in of[name]]
     (found,) = judged(lines_of(tuple(log)))
-    assert found.outcomes == ALL_KEPT
+    assert found.outcomes == KEPT_BY_UNICASTS
     assert NO_OTHER in found.subject.notes
 
 

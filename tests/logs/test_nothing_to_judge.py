@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from command_line_runner import Crownless
-from log_rows import ALL_KEPT
+from log_rows import KEPT_BY_UNICASTS
 
 import crownless as cr
 from crownless.oracle.log_orders import streaming
@@ -79,7 +79,7 @@ def test_without_a_process_that_misses_any_the_orders_are_kept(
 ) -> None:
     answer = crownless("classify", written(tmp_path, events), *NO_RECEIVERS, "--json")
     outcomes = {order: found["verdict"] for order, found in answer.json["orders"].items()}
-    assert outcomes == ALL_KEPT | {"total": total}
+    assert outcomes == KEPT_BY_UNICASTS | {"total": total}
 
 
 def test_whoever_delivers_its_own_messages_may_miss_one(crownless: Crownless, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_an_order_that_no_step_of_the_streaming_monitor_decided_is_unknown(monke
         run.add(table_of_rows([*rows_of_lines(lines)]))
         return run.classification()
 
-    assert judged().outcomes == ALL_KEPT
+    assert judged().outcomes == KEPT_BY_UNICASTS
 
     def undecided(*given: Any) -> None:
         given[-1][:] = UNDECIDED
@@ -224,7 +224,7 @@ def test_total_order_of_messages_with_one_receiver_each_is_nothing_to_judge(
     to_one = unicasts_and_multicasts(tmp_path, "b", more=more)
     answer = crownless("classify", to_one, *option, "--json")
     outcomes = {order: found["verdict"] for order, found in answer.json["orders"].items()}
-    assert outcomes == ALL_KEPT
+    assert outcomes == KEPT_BY_UNICASTS
     assert answer.code == 0, "the orders that say something of it are kept"
     answer = crownless("classify", to_one, *option, "--order", "total")
     assert answer.code == 3

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from log_files import event, rows_of, table_of
-from log_rows import ALL_KEPT, outcome_of, random_computation
+from log_rows import KEPT_BY_UNICASTS, outcome_of, random_computation
 
 from crownless.oracle.log_orders import streaming
 from crownless.oracle.log_orders.large_run import RunMonitor
@@ -126,7 +126,7 @@ def test_memory_grows_with_the_messages_in_flight_not_with_the_run(monkeypatch: 
     with monkeypatch.context() as limits:
         limits.setattr(streaming, "ONE_QUEUE_UP_TO", 200)
         found, held = outcomes(c, forget_from=100)
-    assert found == ALL_KEPT | {"n-n": "unknown", "synchronous": "violated"}
+    assert found == KEPT_BY_UNICASTS | {"n-n": "unknown", "synchronous": "violated"}
     assert held < 150
     assert outcomes(c, forget_from=100)[0]["n-n"] == "kept"
     # Nothing is forgotten that a violation rests on: the first message, which is received last, holds all others.
