@@ -75,17 +75,6 @@ def test_of_orders_that_are_the_same_within_the_bound_the_promised_one_gives_the
     assert answer.equal_orders == ["causal", "mailbox", "one-n", "n-n"]
 
 
-@pytest.mark.slow
-def test_four_messages_among_four_processes_distinguish_mailbox_from_causal_order() -> None:
-    answer = realize(Check("buffer", 4, 4))
-    assert (answer.equals, answer.equal_orders) == ("mailbox", ["mailbox", "one-n"])
-    c = answer.orders["causal"].missing
-    assert c is not None
-    assert len(c.messages) == 4
-    assert not decide(c, "mailbox").kept
-    assert realize(Check("rst", 4, 4)).equal_orders == ["causal"]
-
-
 @pytest.mark.parametrize("kind", [Unordered, Rst, Buffer, MurtyGarg])
 @pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 2)])
 def test_following_each_run_by_itself_leads_to_the_same_computations(

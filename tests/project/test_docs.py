@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import doctest
 import re
-import shutil
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,16 +22,8 @@ from crownless.spec.bibliography import BIBLIOGRAPHY, references
 from crownless.spec.orders import ORDERS
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+    pass
 CONCEPTS = page("concepts").read_text("utf-8")
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_the_blocks_of_a_page_print_what_it_says(name: str, tmp_path: Path) -> None:
-    with importable_from(tmp_path):
-        for block, now, _ in run_page(page(name).read_text("utf-8"), tmp_path):
-            assert timeless(now) == timeless(block)
 
 
 @pytest.mark.parametrize(
@@ -52,13 +43,6 @@ def test_a_page_that_prints_something_else_is_noticed(block: str, tmp_path: Path
 def test_a_block_that_fails_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         list(run_page("```python\n1 / 0\n```\n", tmp_path))
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", PAGES_ON_SPARK)
-def test_the_blocks_of_a_page_on_spark_print_what_it_says(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    for block, now, _ in run_page(page(name).read_text("utf-8"), tmp_path):
-        assert timeless(now) == timeless(block)
 
 
 def test_every_page_with_blocks_is_run() -> None:
@@ -156,13 +140,6 @@ def test_a_cell_that_gives_something_else_is_noticed(source: str, text: list[str
     (output,) = now["outputs"]
     assert before == stored != now
     assert output.get("text", output.get("data", {}).get("text/plain")) == text
-
-
-@pytest.mark.thorough
-def test_the_example_of_a_test_suite_passes(tmp_path: Path) -> None:
-    for file in (ROOT / "examples").glob("test_*.py"):
-        shutil.copy(file, tmp_path)
-    assert re.search(r"^4 passed$", printed_in(tmp_path, "pytest -q"), re.MULTILINE)
 
 
 def test_the_page_gives_the_reference_of_the_key_in_the_report() -> None:

@@ -8,19 +8,15 @@ from typing import Any
 
 import pytest
 import z3
-from broken_rst import DeliversWhatArrives, NeverCountsDeliveries, NeverCountsTheDeliveredAsSent, NeverMerges
+from broken_rst import DeliversWhatArrives, NeverCountsDeliveries, NeverCountsTheDeliveredAsSent
 
-from crownless.impl.protocol import Packet
-from crownless.impl.protocols.rst import Rst, State
-from crownless.proofs.induction.any_run import ACCEPTED
-from crownless.proofs.induction.causal_order import CausalOrder
+from crownless.impl.protocols.rst import Rst
 from crownless.proofs.induction.proved_properties import WAITS
 from crownless.proofs.induction.second_solver import as_smt_lib, recheck_with_cvc5
 from crownless.proofs.induction.theorem import Claim, theorem, vacuous, without_each
 from crownless.proofs.language.arrays import eliminate_lambdas
 from crownless.proofs.language.terms import Terms
 from crownless.proofs.protocols.rst import RST
-from crownless.proofs.proving import PROOFS, prove
 from crownless.research.theorems.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims
 from crownless.runtime.errors import BadInput
 
@@ -88,29 +84,6 @@ def test_contradictory_hypotheses_are_found_out() -> None:
     assert vacuous("anything", given).outcome == "proved"
 
 
-# -- guards ------------------------------------------------------------------------------------------------------------
-
-
-class AsksForMore(Rst):
-    """Its guard has several conjuncts, one of them within another, and several statements about all processes."""
-
-    def deliverable(self, i: Any, state: State, packet: Packet) -> Any:
-        guard, own = super().deliverable(i, state, packet), state.deliv[i]
-        return self.ops.all_of(own >= 0, self.ops.all_of(guard, self.ops.every(lambda k: state.deliv[k] >= 0)), own < 1)
-
-
-PROVED = [*(proof for proof in PROOFS.values() if isinstance(proof, CausalOrder)), replace(RST, protocol=AsksForMore)]
-
-
-@pytest.mark.parametrize("proof", PROVED, ids=lambda proof: proof.protocol.__name__)
-def test_the_parts_of_a_guard_that_are_shown_to_wait_only_for_causes_are_the_whole_guard(proof: CausalOrder) -> None:
-    run = proof.world(proof.protocol)
-    k = run.terms.any_process("k")
-    parts = {claim.name: z3.ForAll([k], claim.shows) for claim in proof.claims()[WAITS]}
-    assert theorem("the parts hold: the guard holds", parts, run.accepted)
-    assert theorem("the guard holds: the parts hold", {ACCEPTED: run.accepted}, z3.And([*parts.values()]))
-
-
 #: Guards with a conjunct that never holds.
 NEVER: dict[str, Any] = {
     "first": lambda self, i, state, packet: self.ops.all_of(
@@ -142,18 +115,6 @@ PLACES = z3.DeclareSort("Place")
 A, K, L = z3.Array("a", PLACES, z3.IntSort()), z3.Const("k", PLACES), z3.Const("l", PLACES)
 
 
-QUICK = ("rst", "ses", "cbcast", "extra-messages")
-
-
-@pytest.mark.parametrize(
-    "protocol", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PROOFS]
-)
-def test_what_z3_proves_cvc5_proves(protocol: str) -> None:
-    proved = prove(protocol, PROOFS[protocol], recheck=True)
-    assert [put.verdict.name for put in proved.claims if put.again != "proved"] == []
-    assert proved.confirmed == len(proved.claims)
-
-
 def test_a_comprehension_is_read_out() -> None:
     twice = z3.Lambda([K], A[K] + A[K])
     assert eliminate_lambdas(twice[L] == 2).eq(A[L] + A[L] == 2)
@@ -174,12 +135,6 @@ def test_all_and_one_of_nothing_are_read() -> None:
     given = {"all": z3.And(), "none": z3.Not(z3.Or())}
     assert recheck_with_cvc5(Claim("true", given, z3.And(z3.BoolVal(True)))) == "proved"
     assert recheck_with_cvc5(Claim("false", given, z3.Or())) == "refuted"
-
-
-def test_of_a_broken_protocol_cvc5_proves_no_more_than_z3() -> None:
-    broken = prove("broken", replace(PROOFS["rst"], protocol=NeverMerges), 100_000, attempts=1)
-    assert broken.failures != []
-    assert all(recheck_with_cvc5(put.claim, 20_000) != "proved" for put in broken.failures)
 
 
 def test_without_cvc5_the_fix_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:

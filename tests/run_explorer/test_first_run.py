@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import needs_chromium, one_browser, opened
+from browser import one_browser
 from command_line_runner import Crownless
-from explorer_pages import page_of, space_of, violated_by
+from explorer_pages import space_of
+from first_run_cases import TWO_PAIRS, PromisesLittle, PromisesTotal, log_of
 from relays import Relay
 
-from crownless.impl.protocols.fifo_sequence import FifoSequence
 from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.system.request import Check
 from crownless.oracle.conformance.conformance_request import DELIVERY, Request
@@ -29,36 +27,6 @@ from crownless.spec.notation import parse, to_computation
 from crownless.spec.orders import ORDERS
 
 __all__ = ["one_browser"]
-
-#: Of the log of two pairs: sender and receiver; and by place of a delivery the message, the first two swapped.
-PAIRS, SWAPPED = (("A", "B"), ("C", "D")), list(enumerate((1, 0, *range(2, 9))))
-
-
-@pytest.mark.parametrize(
-    ("protocol", "given", "shows", "actions"),
-    [
-        ("unordered", {}, "a shortest run that violates what the protocol promises", 3),
-        ("rendezvous", {"channel": "lossy"}, "a shortest run that violates what the protocol promises", 2),
-        ("rst", {}, "a run in which a packet is held back", 4),  # a message of a third process, not of the same link
-        ("fifo-sequence", {}, "a run in which a packet is held back", 2),
-        ("fifo-ack", {}, "a run in which every message is delivered", 6),
-    ],
-)
-def test_a_page_begins_with_a_run_worth_stepping_through(
-    protocol: str, given: dict[str, Any], shows: str, actions: int
-) -> None:
-    space = space_of(protocol, 3, 3, **given)
-    found = first_run(space, space.as_data())
-    assert (found.shows, len(found.choices)) == (shows, actions)
-
-
-#: Over a channel that loses, it promises neither an order nor that all is delivered.
-PromisesLittle = type("PromisesLittle", (FifoSequence,), {"promises": ("delivers-once",), "needs_channel": "lossy"})
-
-
-class PromisesTotal(Unordered):
-    promises = "total"
-    sends = "broadcast-to-all"
 
 
 def test_a_page_begins_with_a_violation_only_of_what_is_promised() -> None:
@@ -86,23 +54,6 @@ def test_an_order_that_a_user_names_counts_as_promised() -> None:
     assert "synchronous" in space_of(Unordered, 2, 2, orders=("synchronous",)).promised
 
 
-@needs_chromium
-@pytest.mark.parametrize(
-    ("kind", "headline"),
-    [
-        (PromisesTotal, r"not total: P\d delivers m\d (before|and not) m\d, P\d delivers m\d (before|and not) m\d"),
-        (PromisesLittle, ""),  # the held-back packet is in no order of interest
-    ],
-)
-def test_the_headline_is_about_what_is_promised(kind: Any, headline: str, tmp_path: Path) -> None:
-    explored = of_check(Check(kind, 2, 2))
-    start = first_run(explored.space, explored.space.as_data()).choices
-    with opened(page_of(tmp_path, explored.space, start)) as shown:
-        assert re.fullmatch(headline, shown.locator("#why").inner_text())
-        listed = shown.locator("#orders li").all_inner_texts()
-        assert any("total" in each for each in listed) == (kind is PromisesTotal)
-
-
 def test_a_served_page_finds_a_run_that_breaks_what_is_not_promised() -> None:
     with ExplorerServer(of_check(Check(PromisesLittle, 2, 1))) as server:
         number = [known.name for known in server.explored.space.properties].index("delivers-all")
@@ -128,27 +79,6 @@ def test_a_page_that_lacks_states_does_not_pass_for_one_without_violations() -> 
         assert f"none of the {data['states']} states on this page shows a violation, and there are" in found.shows
     space = space_of("fifo-sequence", 3, 2)
     assert "further states" not in first_run(space, space.as_data()).shows
-
-
-#: Two pairs of processes, each with a message that overtakes another: 2,916 states, and the runs to the end are long.
-TWO_PAIRS = [
-    *({"process": p, "index": k, "kind": "send", "message": f"{p}{k}", "peer": q} for p, q in PAIRS for k in range(9)),
-    *({"process": q, "index": k, "kind": "deliver", "message": f"{p}{m}"} for p, q in PAIRS for k, m in SWAPPED),
-]
-
-
-def log_of(folder: Path, rows: list[dict[str, Any]]) -> Path:
-    file = folder / "log.jsonl"
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    return file
-
-
-def test_the_page_of_a_log_begins_with_its_recorded_order_which_violates_six_orders(
-    crownless: Crownless, tmp_path: Path
-) -> None:
-    space = crownless("explore", str(log_of(tmp_path, TWO_PAIRS)), "--json").json["space"]
-    assert len(space["start"]) == len(TWO_PAIRS)
-    assert violated_by(space, space["start"]) == {*ORDERS} - {"asynchronous", "total"}
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -192,28 +122,3 @@ def test_the_page_of_nodes_holds_them_to_what_they_promise(
     space = of_nodes(InProcess(kind, 2), Request(2, 2, orders=requested)).space
     judged = {known.name for known in space.properties} & {*ORDERS, *DELIVERY}
     assert {*space.promised} & judged == promised & judged
-
-
-@needs_chromium
-def test_the_page_says_which_run_it_begins_with(crownless: Crownless, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    crownless("explore", "rst", "-n", "3", "-m", "3", "--html", str(page))
-    with opened(page) as shown:
-        assert "a packet is held back: step back" in shown.locator("#said").inner_text()
-        assert shown.locator("#run li").count() == 4
-        assert shown.get_by_role("heading", name="Orders in this run").count() == 1
-        assert set(shown.locator("#orders li").evaluate_all("all => all.map(one => one.innerText[0])")) == {"✓"}
-        shown.locator("#again").click()
-        assert shown.locator("#run li").count() == 0
-        ticks = shown.locator("#orders li, #properties li").evaluate_all("all => all.map(one => one.innerText[0])")
-        assert set(ticks) == {"·"}
-
-
-@needs_chromium
-def test_the_page_of_a_log_shows_its_violations_at_once(crownless: Crownless, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    crownless("explore", str(log_of(tmp_path, TWO_PAIRS)), "--html", str(page))
-    with opened(page) as shown:
-        assert shown.locator("#said").inner_text().startswith("This is the order in which the log has these events")
-        assert shown.locator("#diagram .events > g").count() == len(TWO_PAIRS)
-        assert shown.locator("#orders .violated").count() == 6

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from random import Random
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ from explorer_pages import CAUSAL, effect, space_of, violated_by, violation
 
 import crownless as cr
 from crownless.impl import own_protocols
-from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.runs.actions import ShownAction, ShownPacket
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.runs.saved_runs import SavedAction
@@ -20,14 +17,13 @@ from crownless.model_check.system.local_variables import variables_of
 from crownless.model_check.system.named_numbers import comparisons
 from crownless.model_check.system.request import Check
 from crownless.oracle.conformance.conformance_request import Request
-from crownless.oracle.conformance.conforming import conform
 from crownless.oracle.conformance.in_process import InProcess
 from crownless.oracle.conformance.schedules import Schedule
 from crownless.run_explorer import state_space
 from crownless.run_explorer.state_space import BEYOND
 from crownless.run_explorer.subjects import choices_of, of_check, of_nodes
 from crownless.runtime.ending import Limits
-from crownless.spec.orders import ORDERS, decide
+from crownless.spec.orders import decide
 
 
 @pytest.mark.parametrize("protocol", ["unordered", "rst", "rst-column", "ses", "buffer", "murty-garg", "optimal"])
@@ -45,24 +41,6 @@ def test_the_states_and_moves_are_those_of_the_engine(protocol: str) -> None:
     assert sum(seen.values()) == counted.transitions
 
 
-@pytest.mark.parametrize(("protocol", "m"), [("unordered", 2), ("rst-column", 3), ("fifo-sequence", 3), ("isis", 2)])
-def test_a_shortest_path_that_breaks_a_property_is_as_long_as_the_engines_run(protocol: str, m: int) -> None:
-    space = space_of(protocol, 3, m)
-    data = space.as_data()
-    result = cr.check(protocol, 3, m, orders=[name for name, _ in data["properties"] if name in ORDERS])
-    depth = {0: 0}
-    first: dict[str, int] = {}
-    for node, flat in enumerate(data["moves"]):
-        for k in range(0, len(flat), 3):
-            _, after, violated = flat[k : k + 3]
-            depth.setdefault(after, depth[node] + 1)
-            for name in effect(data, violated):
-                first.setdefault(name, depth[node] + 1)
-    wanted = {name: len(line.run) for name, line in result.violations.items() if line.run is not None}
-    assert first == wanted
-    assert wanted or protocol == "rst"
-
-
 def test_the_runs_that_lead_further_end_where_the_page_ends() -> None:
     data = space_of("unordered", 3, 3).as_data(50)
     assert data["beyond"]
@@ -70,15 +48,6 @@ def test_the_runs_that_lead_further_end_where_the_page_ends() -> None:
     followers = [after for flat in data["moves"] for after in flat[1::3]]
     assert BEYOND in followers
     assert max(followers) < 50
-
-
-@pytest.mark.parametrize("protocol", sorted(PROTOCOLS))
-def test_every_protocol_has_a_page(protocol: str) -> None:
-    space = space_of(protocol, 3, 2)
-    data = space.as_data(400)
-    json.dumps(data)
-    assert len(data["moves"]) > 10
-    assert all(after < len(data["moves"]) for flat in data["moves"] for after in flat[1::3])
 
 
 @pytest.mark.parametrize(
@@ -167,47 +136,12 @@ def test_the_orders_on_the_page_are_those_of_the_computation() -> None:
     assert counted > 100
 
 
-@pytest.mark.parametrize(("name", "breaks"), [("BroadcastClocks", "delivers-all"), ("OwnColumn", "causal")])
-def test_the_schedule_of_a_violation_is_where_the_page_of_its_nodes_begins(name: str, breaks: str) -> None:
-    nodes = InProcess(own_protocols.load_node(f"{CAUSAL}:{name}"), 3)
-    found = conform(nodes, Request(orders=(breaks,) if breaks in ORDERS else ()))
-    schedule = found.schedule(breaks)
-    assert schedule is not None
-    explored = of_nodes(nodes, schedule.request, schedule)
-    data = explored.space.as_data()
-    assert breaks in violated_by(data, explored.start)
-    right = of_nodes(InProcess(own_protocols.load_node(f"{CAUSAL}:Matrix"), 3), schedule.request, schedule)
-    assert len(right.start) == len(schedule.steps)
-
-
 def test_a_schedule_that_nodes_cannot_follow_is_said() -> None:
     nodes = InProcess(own_protocols.load_node(f"{CAUSAL}:Matrix"), 2)
     step = SavedAction("P2", "deliver", [], [], "m1", source="P1", packet="message", number=1)
     schedule = Schedule("nodes", "fifo", Request(2, 1), [step])
     with pytest.raises(cr.BadInput, match="action 1 of the run, P2: deliver m1 from P1, cannot happen there"):
         of_nodes(nodes, Request(2, 1), schedule)
-
-
-@pytest.mark.parametrize("protocol", ["fifo-ack", "buffer", "murty-garg", "rst"])
-def test_choices_mean_the_same_in_every_space_of_a_check(protocol: str) -> None:
-    """Also where other states were looked at before."""
-    random = Random(0)
-    fresh, searched = space_of(protocol, 3, 3), space_of(protocol, 3, 3)
-    searched.as_data(800)
-    for _ in range(30):
-        one = other = 0
-        for _ in range(12):
-            flat, _ = fresh.moves(one)
-            again, _ = searched.moves(other)
-            labels = [
-                [str(space.step(node, k).action) for k in range(len(flat) // 3)]
-                for space, node in ((fresh, one), (searched, other))
-            ]
-            assert labels[0] == labels[1]
-            if not flat:
-                break
-            choice = random.randrange(len(flat) // 3)
-            one, other = flat[3 * choice + 1], again[3 * choice + 1]
 
 
 def test_nothing_is_owed_from_or_to_a_process_that_has_crashed() -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import needs_chromium, opened
-from explorer_pages import choose, explored, page_of, space_of
+from explorer_pages import page_of, space_of
+from undecided_cases import HOLE, TIMER, LateNode, Silent, log, nodes, tied
 
 import crownless as cr
 from crownless.impl.protocols.unordered import Unordered
@@ -18,38 +16,14 @@ from crownless.model_check.check.check import run_check
 from crownless.model_check.system.request import Check
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.in_process import InProcess
-from crownless.oracle.logs.reader import subjects
 from crownless.oracle.logs.uncertain import ORDER_NOT_LOGGED
 from crownless.run_explorer.server import ExplorerServer
-from crownless.run_explorer.state_space import StateSpace
-from crownless.run_explorer.subjects import of_check, of_computation, of_nodes
-
-TIMER = "a timer is pending: LateNode.on_packet"
-HOLE = "not violated by what is logged; a: event 1 is missing"
-
-
-class LateNode:
-    """Delivers at once, and sets a timer that delivers nothing."""
-
-    def __init__(self, transmit: Any, deliver: Any) -> None:
-        self.transmit, self.deliver = transmit, deliver
-
-    async def on_send(self, to: int, message: str) -> None:
-        self.transmit(to, message)
-
-    async def on_packet(self, source: int, packet: str) -> None:
-        self.deliver(packet)
-        asyncio.get_running_loop().call_later(1.0, print)
+from crownless.run_explorer.subjects import of_check, of_nodes
 
 
 class Fails(LateNode):
     async def on_packet(self, source: int, packet: str) -> None:
         raise ValueError
-
-
-class Silent(LateNode):
-    async def on_packet(self, source: int, packet: str) -> None:
-        pass
 
 
 class Prompt(LateNode):
@@ -69,48 +43,6 @@ class Beats(Unordered):
 
     def on_packet(self, i: int, state: Any, packet: cr.Packet) -> Sequence[cr.Step]:
         return [cr.Step(state)] if packet.kind == "beat" else super().on_packet(i, state, packet)
-
-
-def nodes(kind: type, messages: int = 1) -> StateSpace:
-    return of_nodes(InProcess(kind, 2), Request(2, messages)).space
-
-
-def tied(folder: Path) -> StateSpace:
-    """The page of spans: a sends x and y at the same time, and then z; b delivers y, x, and c z alone."""
-
-    def span(name: str, kind: int, start: int, cause: str = "") -> dict[str, Any]:
-        links = [{"traceId": "1", "spanId": cause}] if cause else []
-        return {"traceId": "1", "spanId": name, "kind": kind, "startTimeUnixNano": str(start), "links": links}
-
-    services = {
-        "a": [span("x", 4, 10), span("y", 4, 10), span("z", 4, 20)],
-        "b": [span("1", 5, 30, "y"), span("2", 5, 40, "x")],
-        "c": [span("3", 5, 30, "z")],
-    }
-    content = [
-        {
-            "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]},
-            "scopeSpans": [{"spans": each}],
-        }
-        for name, each in services.items()
-    ]
-    file = folder / "spans.json"
-    file.write_text(json.dumps({"resourceSpans": content}), "utf-8")
-    (named,) = subjects(str(file))
-    return of_computation(named).space
-
-
-def log(folder: Path, index: int) -> StateSpace:
-    """The page of a log of two messages; with index 2 of the second send, it has a hole."""
-    events = [("a", 0, "send", "x"), ("a", index, "send", "y"), ("b", 0, "deliver", "x"), ("b", 1, "deliver", "y")]
-    rows = [
-        {"process": p, "index": k, "kind": kind, "message": m} | ({"peer": "b"} if kind == "send" else {})
-        for p, k, kind, m in events
-    ]
-    file = folder / "log.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    (named,) = subjects(str(file))
-    return of_computation(named).space
 
 
 def names_of(data: dict[str, Any]) -> set[str]:
@@ -192,56 +124,3 @@ def test_a_run_without_end_is_not_served_as_a_shortest_violation() -> None:
     with ExplorerServer(explored) as server:
         number = [known.name for known in explored.space.properties].index("delivers-all")
         assert server.shortest(number) == {"choices": None, "unknown": None}
-
-
-@needs_chromium
-def test_the_page_of_nodes_with_a_timer_says_that_it_is_unknown(tmp_path: Path) -> None:
-    with opened(page_of(tmp_path, nodes(LateNode))) as shown:
-        choose(shown, "P1: send m1 to P2")
-        assert shown.get_by_role("button", name="fifo: no delivery yet, nothing to judge").inner_text() == "· fifo"
-        choose(shown, "P2: deliver m1")
-        assert shown.locator("#orders button", has_text="fifo").inner_text() == "? fifo"
-        assert shown.locator(".strip .kept").count() == 0
-        shown.locator("#orders button", has_text="fifo").click()
-        said = shown.locator("#said").inner_text()
-        assert said.startswith(f"No run was found that violates fifo; it is unknown: {TIMER}")
-
-
-@needs_chromium
-def test_the_page_of_a_log_with_holes_says_that_it_is_unknown(tmp_path: Path) -> None:
-    space = log(tmp_path, 2)
-    with opened(page_of(tmp_path, space)) as shown:
-        choose(shown, "a: send x to b", "b: deliver x")
-        assert shown.locator(".strip .kept").count() == 0
-        assert shown.get_by_role("button", name=f"fifo: unknown: {HOLE}").count() == 1
-        shown.locator("#orders button", has_text="fifo").click()
-        assert shown.locator("#said").inner_text() == f"No run was found that violates fifo; it is unknown: {HOLE}."
-
-
-@needs_chromium
-def test_the_page_of_nodes_that_deliver_nothing_says_so(tmp_path: Path) -> None:
-    with opened(page_of(tmp_path, nodes(Silent))) as shown:
-        choose(shown, "P1: send m1 to P2", "P2: receive message m1")
-        fifo = shown.locator("#orders button", has_text="fifo")
-        assert fifo.inner_text() == "· fifo"
-        fifo.click()
-        said = "No run was found that violates fifo; it is unknown: no message is ever delivered."
-        assert shown.locator("#said").inner_text() == said
-
-
-@needs_chromium
-def test_the_page_of_a_log_with_events_of_unknown_order_shows_no_violation_by_them(tmp_path: Path) -> None:
-    with opened(page_of(tmp_path, tied(tmp_path))) as shown:
-        choose(shown, "a: send", "a: send", "b: deliver")
-        assert shown.get_by_role("button", name=f"fifo: unknown: {ORDER_NOT_LOGGED}").inner_text() == "? fifo"
-        shown.locator("#orders button", has_text="fifo").click()
-        said = f"No run was found that violates fifo; it is unknown: {ORDER_NOT_LOGGED}."
-        assert shown.locator("#said").inner_text() == said
-
-
-@needs_chromium
-def test_runs_without_end_are_said_not_to_be_judged_by_a_page(tmp_path: Path) -> None:
-    with explored(tmp_path, "rst", 2, 1) as shown:
-        shown.locator("#properties button", has_text="delivers-all").click()
-        endless = "Runs without end are judged by crownless check alone."
-        assert shown.locator("#said").inner_text() == f"No run that ends violates delivers-all. {endless}"

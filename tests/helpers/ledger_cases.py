@@ -1,0 +1,9 @@
+"""What the tests of `test_ledger.py` in several tiers share."""
+
+from __future__ import annotations
+
+import pytest
+
+from crownless.research.claims.ledger import CLAIMS
+
+each_claim = pytest.mark.parametrize("entry", CLAIMS.values(), ids=lambda entry: entry.id)
