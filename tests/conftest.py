@@ -1,7 +1,7 @@
 """What all tests have in common, and their three tiers, which are folders.
 
-`pytest` runs those of `tests/`, in two minutes; CI runs those of `tests/thorough/` after them; those of `tests/slow/`
-take hours, and nothing runs them by itself.
+`pytest` runs those of `tests/`, and CI those of `tests/thorough/` after them. Nothing runs by itself what is in
+`tests/slow/`, and cases elsewhere that are marked slow; all of that together is `pytest -m slow tests`.
 """
 
 from __future__ import annotations
@@ -59,14 +59,21 @@ def only_the_end_is_reported() -> Iterator[None]:
         yield
 
 
-#: The tests that the README's command leaves out; each folder is run if it, or what is in it, is named.
-OTHER_TIERS = [Path(__file__).parent / name for name in ("thorough", "slow")]
+THOROUGH, SLOW = (Path(__file__).parent / name for name in ("thorough", "slow"))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """True of the other tiers where no test is named."""
+    """The other tiers are left out where no path is named."""
     named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
-    return True if collection_path in OTHER_TIERS and not named else None
+    return True if collection_path in (THOROUGH, SLOW) and not named else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest itself leaves out what is marked slow
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All that is in the folder is slow."""
+    for item in items:
+        if SLOW in item.path.parents:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

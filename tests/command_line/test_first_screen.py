@@ -12,7 +12,7 @@ import pytest
 from click import Context
 from click.shell_completion import ShellComplete
 from command_line_runner import Crownless
-from first_screen_cases import suite_of
+from small_suite import suite_of
 
 from crownless import command_line
 from crownless.command_line.tables import Rows

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from command_line_runner import Crownless
-from conform_cases import CAUSAL, JUDGED
+from judged_orders import CAUSAL, JUDGED
 from relays import Relay, program
 
 import crownless as cr

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from asyncio_nodes import FILE, Sleepy, Spawn, conform
 from command_line_runner import Crownless
-from conform_asyncio_cases import Sleepy, Spawn, conform
 from relays import Relay
 
 import crownless as cr
@@ -30,7 +30,7 @@ class ReversesBeforeATimer(Relay):
 
 
 def test_the_summary_names_the_timer_and_the_exit_code_is_3(crownless: Crownless) -> None:
-    answer = crownless("conform", "-n", "2", "-m", "2", "--order", "fifo", f"{__file__}:Sleepy")
+    answer = crownless("conform", "-n", "2", "-m", "2", "--order", "fifo", f"{FILE}:Sleepy")
     assert answer.code == 3
     assert "Sleepy: unknown: a timer is pending: Sleepy.on_packet (" in answer.out
     assert "complete computations" not in answer.out
@@ -43,7 +43,7 @@ def test_a_violation_before_any_timer_fires_is_certain() -> None:
 
 
 def test_random_runs_of_a_node_with_a_timer_do_not_decide(crownless: Crownless) -> None:
-    answer = crownless("conform", f"{__file__}:Timeout", "-n", "2", "-m", "2", "--random", "5", "--order", "fifo")
+    answer = crownless("conform", f"{FILE}:Timeout", "-n", "2", "-m", "2", "--random", "5", "--order", "fifo")
     assert answer.code == 3
     assert "Timeout: unknown: a timer is pending: Timeout.work (" in answer.out
 
@@ -55,7 +55,7 @@ def test_a_search_that_ends_early_says_so_too() -> None:
 
 
 def test_random_runs_say_that_inputs_come_one_at_a_time(crownless: Crownless) -> None:
-    answer = crownless("conform", f"{__file__}:Spawn", "-n", "2", "-m", "2", "--channel", "fifo", "--random", "5")
+    answer = crownless("conform", f"{FILE}:Spawn", "-n", "2", "-m", "2", "--channel", "fifo", "--random", "5")
     assert answer.code == 0
     assert "in all of 5 random runs, one input at a time: a sample of all runs" in answer.out
     assert ONE_AT_A_TIME in answer.out.replace("\n  ", " ")
@@ -70,7 +70,7 @@ def test_a_class_without_coroutines_has_no_tasks() -> None:
 
 def test_the_page_of_a_node_with_a_timer_ends_no_run_there(crownless: Crownless, tmp_path: Path) -> None:
     file = tmp_path / "space.html"
-    assert crownless("explore", f"{__file__}:Sleepy", "-n", "2", "-m", "1", "--html", str(file)).code == 0
+    assert crownless("explore", f"{FILE}:Sleepy", "-n", "2", "-m", "1", "--html", str(file)).code == 0
     text = file.read_text("utf-8")
     assert ONE_AT_A_TIME in text
     start = text.index('{"', text.index("<script"))

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 from command_line_runner import Crownless
-from conform_programs_cases import conform
+from conform_command import conform
 from relays import JSON_PROGRAM, Relay, program
 
 import crownless as cr

@@ -13,7 +13,7 @@ import pytest
 from command_line_runner import Crownless
 from field_rows import FIELD, LogRow, log_rows
 
-STAND_INS = Path(__file__).parent / "stand_ins" / "logs"
+STAND_INS = Path(__file__).parents[1] / "thorough" / "field" / "stand_ins" / "logs"
 ROOT = Path(__file__).parents[2]
 LINES = 60
 ROWS = {row.folder: row for row in log_rows()}

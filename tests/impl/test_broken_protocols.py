@@ -8,7 +8,7 @@ import broken_murty_garg
 import broken_rst
 import pytest
 from broken_protocols import BROKEN_PROGRAMS, PLANTED, ROWS, TABLES
-from broken_protocols_cases import CATCHES, keeps_by_definition, original
+from catches import CATCHES, keeps_by_definition, original
 from replay import check, violations
 
 from crownless.impl.protocols.buffer import Buffer

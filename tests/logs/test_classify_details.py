@@ -19,7 +19,7 @@ from log_files import (  # noqa: F401
 )
 from log_rows import random_computation
 from log_runs import random_events
-from test_classified_logs import by_spec, log_of, long_run
+from long_logs import by_spec, log_of, long_run
 from witness_checks import check_witness, from_json
 
 from crownless.command_line.commands.classify_report import part_that_violates

@@ -12,13 +12,13 @@ import pytest
 from command_line_runner import Crownless
 from doc_pages import page
 from log_files import in_both_ways  # noqa: F401
-from log_matching_cases import (
+from log_rows import KEPT_BY_UNICASTS
+from logs_without_names import (
     agree,
     event,
     judged,
     lines_of,
 )
-from log_rows import KEPT_BY_UNICASTS
 
 from crownless.oracle.log_orders.matching import NO_OTHER
 from crownless.runtime.errors import BadInput

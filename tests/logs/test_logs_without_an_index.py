@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from log_files import Row, content_of, event, written
 from log_rows import KEPT_BY_UNICASTS
-from logs_without_an_index_cases import GOOD, STAMPED, TABULAR, verdicts
+from tabular_logs import GOOD, STAMPED, TABULAR, verdicts
 
 import crownless as cr
 from crownless.oracle.logs.formats import LogOptions

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 import z3
-from ending_early_cases import LONG
+from long_waits import LONG
 from native_engine_setup import question, reported
 
 from crownless.model_check.check.check import run_check

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from explorer_cases import run_check
 from overrides import changed
+from plain_check import run_check
 
 from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.protocols.unordered import Unordered

@@ -14,7 +14,7 @@ from event_sequences import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from monitors_cases import WORKLOADS, system_of, walk
+from monitored_systems import WORKLOADS, system_of, walk
 from native_engine_setup import monitors_for
 
 from crownless.impl.channels import CHANNELS

@@ -71,6 +71,14 @@ def test_a_full_disk_ends_the_search_with_what_was_found(memory_runs_short: list
     assert (verdicts["fifo"], verdicts["never-blocks"]) == ("violated", "unknown")
 
 
+@pytest.fixture
+def found(tmp_path: Path) -> tasks.FoundRows:
+    """Rows found for two owners, written to a file."""
+    rows = [np.arange(3 * n, dtype=np.int32).reshape(n, 3) for n in (3, 2)]
+    asleep = [np.arange(n, dtype=np.uint32) for n in (3, 2)]
+    return tasks.write_found(tmp_path, rows, asleep)
+
+
 def test_rows_found_are_read_as_they_were_written(found: tasks.FoundRows, tmp_path: Path) -> None:
     for owner, n in enumerate((3, 2)):
         rows, asleep = tasks.read_found(tmp_path, found, owner, 2)

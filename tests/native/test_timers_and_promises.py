@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from command_line_runner import Crownless
-from timers_and_promises_cases import EXAMPLES, Forwards, failure, says
+from forwarding_nodes import EXAMPLES, Forwards, failure, says
 
 import crownless as cr
 from crownless.impl.protocol_validation import WrongMachine

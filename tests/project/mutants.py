@@ -44,6 +44,12 @@ def mutants() -> list[Mutant]:
     return [Mutant(**row) for row in tomllib.loads(TABLE.read_text())["mutant"]]
 
 
+def files_of_tests(name: str, root: Path) -> list[Path]:
+    """The tests of that name in the tiers that CI runs, what takes longer last."""
+    at_length = name.replace(".py", "_at_length.py")
+    return [*root.glob(f"tests/*/{name}"), *root.glob(f"tests/thorough/*/{name}"), *root.glob(f"tests/**/{at_length}")]
+
+
 def planted(mutant: Mutant, root: Path) -> str:
     """The file with the fault; raises `ValueError` unless the text to replace stands in it once."""
     text = (root / mutant.file).read_text()
@@ -57,7 +63,7 @@ def outcome(mutant: Mutant, root: Path) -> str:
     path = root / mutant.file
     whole = path.read_text()
     path.write_text(planted(mutant, root))
-    tests = [str(next(root.glob(f"tests/*/{name}"))) for name in mutant.tests]
+    tests = [str(file) for name in mutant.tests for file in files_of_tests(name, root)]
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from source_files import SOURCE, imports_of
 
 from crownless.impl.registry import PROTOCOLS
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "crownless"
 
 #: Which of our packages each may import.
 MAY_IMPORT = {
@@ -36,23 +36,6 @@ MAY_IMPORT = {
         "research": "spec drawing impl model_check oracle proofs pipeline run_explorer command_line api arguments",
     }.items()
 }
-
-
-def imports_of(file: Path, package: str) -> set[str]:
-    """The packages of ours that a module imports, relative imports resolved."""
-    found = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            found.add(package)
-        elif isinstance(node, ast.ImportFrom) and node.level > 1:
-            found.add("a relative import that leaves the package")
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("crownless."):
-            found.add((node.module or "").split(".")[1])
-        elif isinstance(node, ast.ImportFrom) and node.module == "crownless":
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.Import):
-            found.update(alias.name.split(".")[1] for alias in node.names if alias.name.startswith("crownless."))
-    return found
 
 
 @pytest.mark.parametrize("package", MAY_IMPORT)

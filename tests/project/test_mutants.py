@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mutants import Mutant, mutants, planted
+from mutants import Mutant, files_of_tests, mutants, planted
 
 ROOT = Path(__file__).parents[2]
 
@@ -13,4 +13,4 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.fault)
 def test_each_fault_can_be_planted_and_names_its_tests(mutant: Mutant) -> None:
     assert planted(mutant, ROOT) != (ROOT / mutant.file).read_text()
-    assert all(any(ROOT.glob(f"tests/*/{name}")) for name in mutant.tests)
+    assert all(files_of_tests(name, ROOT) for name in mutant.tests)

@@ -13,7 +13,7 @@ from faulty_queue_machines import (
     DeliversTheNewestOfASender,
 )
 from native_engine_setup import question
-from proofs_of_queues_cases import QUEUES, machine_steps_are_shown, steps_are_shown
+from queue_proofs import QUEUES, Idle, machine_steps_are_shown, steps_are_shown
 
 from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.protocols.buffer import Buffer, State
@@ -38,13 +38,6 @@ def test_an_abstraction_that_forgets_what_happened_before_is_seen() -> None:
             return delivering._replace(after=delivering.after.also(knows=self.before.knows))
 
     assert not steps_are_shown(replace(BUFFER, abstraction=Forgetful))
-
-
-class Idle(Buffer):
-    """Delivers nothing."""
-
-    def receive(self, i: int, state: State, sender: int | None) -> Sequence[Step]:
-        return []
 
 
 def test_a_machine_that_does_less_than_its_abstraction_is_seen() -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from test_proofs_of_causal_order import CAUSAL
+from causal_order_proofs import CAUSAL
+from proofs_and_runs import broken, run
 from unsound_proof_machines import TABLE, DeletesTheWrongWay, NumbersTheCopies, TrustsP2ByBranch
-from unsound_proof_machines_cases import broken, run
 
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.protocols.rst import Rst

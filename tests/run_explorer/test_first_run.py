@@ -9,8 +9,8 @@ import pytest
 from browser import one_browser
 from command_line_runner import Crownless
 from explorer_pages import space_of
-from first_run_cases import TWO_PAIRS, PromisesLittle, PromisesTotal, log_of
 from relays import Relay
+from two_pairs import TWO_PAIRS, PromisesLittle, PromisesTotal, log_of
 
 from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.system.request import Check

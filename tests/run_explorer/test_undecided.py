@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from explorer_pages import page_of, space_of
-from undecided_cases import HOLE, TIMER, LateNode, Silent, log, nodes, tied
+from undecided_runs import HOLE, TIMER, LateNode, Silent, log, nodes, tied
 
 import crownless as cr
 from crownless.impl.protocols.unordered import Unordered

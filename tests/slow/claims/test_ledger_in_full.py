@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-from ledger_cases import each_claim
+from each_claim import each_claim
 
 from crownless.research.claims.claim import Entry
 from crownless.research.claims.ledger import recompute
 
 
-@pytest.mark.slow
 @each_claim
 def test_a_claim_has_the_verdict_that_is_recorded_in_the_full_run_too(entry: Entry) -> None:
     """And the full run, which looks for smaller counterexamples, finds those that are bundled."""

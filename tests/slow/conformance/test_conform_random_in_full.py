@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from command_line_runner import Crownless
-from conform_random_cases import EXAMPLES
+from example_nodes import EXAMPLES
 from relays import Relay
 
 import crownless as cr
@@ -22,7 +22,6 @@ class AnswersTheSecond(Relay):
             self.transmit(source, packet)
 
 
-@pytest.mark.thorough
 def test_a_run_without_end_is_not_drawn(crownless: Crownless) -> None:
     node = f"{__file__}:AnswersTheSecond"
     answer = crownless("conform", node, "-n", "2", "-m", "2", "--random", "3", "--replies", "0")
@@ -31,7 +30,6 @@ def test_a_run_without_end_is_not_drawn(crownless: Crownless) -> None:
     assert len(answer.out.splitlines()) < 60
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("options", "verdict"), [([], "holds"), (["--wrong"], "violated")])
 def test_a_program_that_owns_its_socket_is_driven_through_an_adapter(options: list[str], verdict: str) -> None:
     found = cr.conform([sys.executable, str(EXAMPLES / "udp" / "adapter.py"), *options], 2, 2, orders=["fifo"])

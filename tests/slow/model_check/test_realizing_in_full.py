@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from crownless.model_check.search.realizing import realize
 from crownless.model_check.system.request import Check
 from crownless.spec.orders import decide
 
 
-@pytest.mark.slow
 def test_four_messages_among_four_processes_distinguish_mailbox_from_causal_order() -> None:
     answer = realize(Check("buffer", 4, 4))
     assert (answer.equals, answer.equal_orders) == ("mailbox", ["mailbox", "one-n"])

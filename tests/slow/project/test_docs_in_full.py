@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", PAGES_ON_SPARK)
 def test_the_blocks_of_a_page_on_spark_print_what_it_says(name: str, spark: SparkSession, tmp_path: Path) -> None:
     for block, now, _ in run_page(page(name).read_text("utf-8"), tmp_path):

@@ -14,13 +14,12 @@ from broken_rst import (
 )
 from broken_ses import ChecksOnlyTheSendersEntry, NeverInsertsAPair, SendsOnlyThePairOfTheReceiver
 from broken_ses import NeverMerges as NeverMergesPairs
-from discovery_cases import nothing_follows
+from discovery_of_faults import nothing_follows
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.research.discovery.discovery import discover
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "machine",
     [
@@ -34,7 +33,6 @@ def test_safety_follows_for_none_that_breaks(machine: type[ProtocolMachine]) -> 
     assert nothing_follows(machine)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "shown"),
     [

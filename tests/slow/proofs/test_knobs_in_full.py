@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from knobs_cases import named
+from rst_knobs import map_of_rst, named
 
 import crownless as cr
 from crownless.proofs.induction.proved_properties import WAITS
@@ -13,7 +13,11 @@ from crownless.research.knobs.knobs_of_rst import RstByKnobs
 BEFORE = "sender counts: before sending, delivered: the own column of SENT, guard: exactly one less from the sender"
 
 
-@pytest.mark.thorough
+@pytest.fixture(scope="module")
+def of_rst() -> KnobMap:
+    return map_of_rst()
+
+
 def test_increment_before_sending_is_found_to_be_the_same_protocol(of_rst: KnobMap) -> None:
     """[Kup] Discussion: the form of [MF] §2 is right, and any step towards it alone is wrong."""
     before = named(of_rst, f"{BEFORE}, receiver counts: no")
@@ -26,7 +30,6 @@ def test_increment_before_sending_is_found_to_be_the_same_protocol(of_rst: KnobM
         assert named(of_rst, name).outcome == "violated"
 
 
-@pytest.mark.thorough
 def test_the_row_and_the_column_are_refuted_only_among_four() -> None:
     both = "the sender's row and the receiver's column"
     alternatives = {name: RstByKnobs.knobs["attached"][name] for name in ("SENT", both)}

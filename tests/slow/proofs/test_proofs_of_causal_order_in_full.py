@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from proofs_of_causal_order_cases import CAUSAL, needed_by
+from causal_order_proofs import CAUSAL, needed_by
 
 #: What z3 finds by itself, and the second solver does not.
 FOR_CVC5 = {"extra-messages": {"the one before on a channel happened before"}}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("protocol", CAUSAL)
 def test_every_invariant_is_of_use(protocol: str) -> None:
     proof = CAUSAL[protocol]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from test_proofs_of_queues import QUEUES
+from queue_proofs import QUEUES
 
 import crownless as cr
 from crownless.research.knobs.combinations import class_with_knobs, combinations
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("protocol", QUEUES)
 def test_no_combination_of_knobs_is_proved_by_the_proof_of_its_base(protocol: str) -> None:
     kind = class_with_knobs(protocol)

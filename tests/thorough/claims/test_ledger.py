@@ -13,7 +13,7 @@ from typing import get_args
 
 import pytest
 from command_line_runner import Capture, Crownless
-from ledger_cases import each_claim
+from each_claim import each_claim
 
 from crownless.drawing.text import draw
 from crownless.model_check.runs.runs import Run

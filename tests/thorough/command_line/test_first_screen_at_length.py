@@ -12,7 +12,8 @@ from unittest.mock import patch
 
 import pytest
 from command_line_runner import Crownless
-from first_screen_cases import suite_of
+from small_suite import suite_of
+from tiers import slow_where
 
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
@@ -121,9 +122,11 @@ COMMANDS = (
     "show counterexample-mg14",
     "vectors -n 2 -m 1 --out vectors.jsonl",
 )
+#: Those that take longest.
+LONG = {"prove rst --why", "claims KU2 SES5", f"conform {NODES}:ClockAfterCallback -n 3 -m 3"}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", slow_where(LONG.__contains__, COMMANDS))
 @pytest.mark.parametrize("width", [80])
 def test_no_line_of_a_table_or_a_scope_is_wider_than_the_terminal(
     crownless: Crownless, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, width: int

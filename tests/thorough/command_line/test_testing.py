@@ -180,7 +180,6 @@ def test_what_goes_wrong_in_a_node_is_reported_with_its_place_and_the_run(
         assert shown == actions.split() or (not walks and shown[-1] == actions.split()[-1])
 
 
-@pytest.mark.thorough
 def test_a_message_that_is_never_delivered_is_reported_unless_that_is_allowed() -> None:
     assert "never delivered: m2 at P2" in failure(Drops, order="fifo")
     run_state_machine_as_test(stateful(Drops, order="fifo", delivers_all=False, walks=100), settings=QUICK)
@@ -222,7 +221,6 @@ def test_a_message_that_waits_for_a_timer_is_not_reported_as_never_delivered() -
         run_state_machine_as_test(stateful(Sleepy, order="fifo", processes=(2, 2)), settings=FEW)
 
 
-@pytest.mark.thorough
 def test_a_protocol_is_held_to_what_it_promises_over_the_channel_it_needs() -> None:
     stateful(FifoSequence, walks=100).TestCase("runTest").runTest()
     assert stateful(FifoSequence).__name__ == "FifoSequenceKeepsFifo"
@@ -232,7 +230,6 @@ class NumbersPromisesMore(Numbers):
     promises = ("fifo", "causal")
 
 
-@pytest.mark.thorough
 def test_nodes_are_held_to_the_order_that_is_named_alone() -> None:
     stateful(NumbersPromisesMore, order="fifo", delivers_all=False, walks=100).TestCase("runTest").runTest()
     with pytest.raises(AssertionError, match="causal: violated"):

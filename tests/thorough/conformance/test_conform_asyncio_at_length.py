@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from inspect import getfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asyncio_nodes import Sleepy, Spawn, Timeout, Worker, conform
 from command_line_runner import Crownless
-from conform_asyncio_cases import Sleepy, Spawn, Timeout, Worker, conform
 from relays import Relay, program
 
 import crownless as cr
@@ -94,7 +95,7 @@ def test_tasks_that_end_or_wait_for_inputs_leave_a_verdict_without_races_between
     assert "holds, one input at a time, keeps fifo" in str(found)
     file = tmp_path / "report.xml"
     scope = ("-n", "2", "-m", "2", "--order", "fifo", "--channel", "fifo", "--junit", str(file))
-    answer = crownless("conform", f"{__file__}:{kind.__name__}", *scope)
+    answer = crownless("conform", f"{getfile(kind)}:{kind.__name__}", *scope)
     assert answer.code == 0
     assert "keeps fifo order within the bound, one input at a time, and delivers everything\n" in answer.out
     assert ONE_AT_A_TIME in answer.out.replace("\n  ", " ")

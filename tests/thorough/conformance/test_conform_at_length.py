@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from command_line_runner import Crownless
-from conform_cases import CAUSAL, JUDGED
+from judged_orders import CAUSAL, JUDGED
 from relays import Numbers, Relay
+from tiers import slow
 
 import crownless as cr
 from crownless.oracle.conformance.conformance_request import Request
@@ -27,7 +28,7 @@ from crownless.spec.orders import decide
         (Relay, "asynchronous", 3, 416),
         (Numbers, "fifo", 3, 284),
         (f"{CAUSAL}:Matrix", "causal", 3, 278),
-        pytest.param(f"{CAUSAL}:Matrix", "causal", 4, 2136, marks=pytest.mark.thorough),
+        slow((f"{CAUSAL}:Matrix", "causal", 4, 2136)),
     ],
 )
 def test_nodes_generate_what_a_protocol_of_their_order_generates(

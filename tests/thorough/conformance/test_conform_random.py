@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from command_line_runner import Crownless
-from conform_random_cases import EXAMPLES
+from example_nodes import EXAMPLES
 from relays import Relay
 
 import crownless as cr

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line_runner import Crownless
+from tiers import slow_where
 
 import crownless as cr
 from crownless.command_line.commands.new import LANGUAGES
@@ -43,13 +44,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    "language",
-    [
-        pytest.param(language, marks=pytest.mark.thorough)
-        if language in ("elixir", "erlang", "java", "js")
-        else language
-        for language in LANGUAGES
-    ],
+    "language", slow_where(lambda language: language in ("elixir", "erlang", "java", "js"), LANGUAGES)
 )
 def test_an_adapter_as_written_keeps_just_the_order_of_its_channel(language: str, crownless: Crownless) -> None:
     node = written(language, crownless)

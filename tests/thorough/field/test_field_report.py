@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from field_page import PAGE, PICTURES, page
 from field_rows import FIELD, Row, log_rows, rows
+from tiers import slow_where
 
 STAND_INS = Path(__file__).parent / "stand_ins"
 ADAPTER_LINES = 60
@@ -209,9 +210,7 @@ QUICK = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.thorough) for name in NAMES]
-)
+@pytest.mark.parametrize("name", slow_where(lambda name: name not in QUICK, NAMES))
 def test_an_adapter_runs_on_a_stand_in(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = stand_in(name)
     for need in facts.get("needs", []):

@@ -9,9 +9,10 @@ import broken_murty_garg
 import broken_rst
 import pytest
 from broken_protocols import BROKEN_PROGRAMS, HARMLESS
-from broken_protocols_cases import CATCHES, keeps_by_definition, original
+from catches import CATCHES, keeps_by_definition, original
 from planted import Catch, Harmless, ProgramCatch
 from replay import check, never_reached, violations
+from tiers import slow_where
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.runtime.ending import Limits
@@ -42,7 +43,9 @@ def broken_at(kind: type[ProtocolMachine], n: int, m: int, setup: str) -> dict[s
 # -- faults ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "catch"), CATCHES, ids=name_of)
+@pytest.mark.parametrize(
+    ("kind", "catch"), slow_where(lambda row: row[1].processes * row[1].messages > 6, CATCHES), ids=name_of
+)
 def test_a_fault_is_caught_by_the_property_that_names_it_in_as_many_actions(
     kind: type[ProtocolMachine], catch: Catch
 ) -> None:
@@ -86,7 +89,7 @@ def test_a_machine_that_never_comes_into_a_situation_is_not_said_to_reach_it(
 # -- variations --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", HARMLESS, ids=name_of)
+@pytest.mark.parametrize("row", slow_where(lambda row: row.processes * row.messages > 6, HARMLESS), ids=name_of)
 def test_a_harmless_variation_keeps_every_property(row: Harmless) -> None:
     result = check(row.machine, row.processes, row.messages, **row.setup._asdict())
     assert result.verdict == "holds"

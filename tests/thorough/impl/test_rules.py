@@ -9,6 +9,7 @@ from command_line_runner import Crownless
 from native_engine_setup import Question, question
 from overrides import changed
 from replay import check
+from tiers import slow
 
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
@@ -58,7 +59,7 @@ def test_a_machine_that_takes_no_message_exercises_nothing_but_refusals(protocol
     assert {*kind.rules, *kind.witnesses} - set(result.never_exercised) <= BY_REFUSING
 
 
-@pytest.mark.parametrize("channel", ["fifo", "duplicating"])
+@pytest.mark.parametrize("channel", ["fifo", slow("duplicating")])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_both_engines_find_the_same_rules_exercised(protocol: str, channel: str) -> None:
     same_rules_exercised(question(protocol, 2 if protocol.startswith("isis-gc") else 3, 2, channel))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,22 +13,20 @@ from command_line_runner import Crownless
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from log_files import SUFFIXES, Row, by_the_monitor, classified, rows_of, written  # noqa: F401
-from log_rows import random_computation
 from log_runs import random_events, random_run
+from long_logs import by_spec, log_of, long_run
+from tiers import slow
 
 from crownless.oracle.log_orders import classify_file as opening
-from crownless.oracle.log_orders.classification import Classification, LargeRun, classify
-from crownless.oracle.log_orders.classified import ClassifiedLog
-from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
+from crownless.oracle.log_orders.classification import LargeRun
 from crownless.oracle.log_orders.holes import CertainColumns, certain_columns
 from crownless.oracle.log_orders.monitor import ASYNCHRONOUS, OUTCOMES, UNDECIDED, Monitor
 from crownless.oracle.logs.columns import table_of_rows
-from crownless.oracle.logs.event_logs import certain_rows, read_log
+from crownless.oracle.logs.event_logs import certain_rows
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.layout import INTERNAL, NONE, SEND, Rows
 from crownless.oracle.logs.lines import rows_of_lines
 from crownless.oracle.logs.named_rows import NamedRows, by_run
-from crownless.oracle.logs.reader import named_run
 from crownless.oracle.logs.rows import Row as LoggedRow
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
@@ -38,23 +36,6 @@ pa = pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.usefixtures("by_the_monitor")
 
 READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
-
-
-def long_run(seed: int, steps: int, *, disorder: float, loss: float = 0.0) -> list[Row]:
-    """The rows of a run of six processes and half as many messages."""
-    c = random_computation(Random(seed), 6, steps // 2, disorder=disorder, loss=loss, several=0, at_once=0.5)
-    return rows_of(c, run="long")
-
-
-def log_of(name: str, reading: UnreceivedPolicy = "lost", **how: Any) -> ClassifiedLog:
-    found = classify_file(LogRequest(name, tuple(ORDERS), reading, **how))
-    assert isinstance(found, ClassifiedLog)
-    return found
-
-
-def by_spec(found: Sequence[Row], reading: UnreceivedPolicy) -> Iterator[Classification]:
-    for logged in read_log(json.dumps(event) for event in found):
-        yield classify(named_run("", logged), tuple(ORDERS), reading)
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -84,8 +65,8 @@ def test_every_run_has_the_verdicts_of_the_spec(tmp_path: Path, reading: Unrecei
 @pytest.mark.parametrize(
     ("disorder", "loss", "lost"),
     [
-        (0.0, 0.0, 0), (0.0, 0.001, 0), (0.001, 0.0, 0), (0.3, 0.01, 0),
-        (0.0, 0.01, 1), (0.001, 0.0, 9), (0.001, 0.01, 30), (0.1, 0.0, 5), (0.1, 0.01, 100),
+        (0.3, 0.01, 0), (0.0, 0.01, 1), (0.001, 0.0, 9), (0.1, 0.0, 5), (0.1, 0.01, 100),
+        slow((0.0, 0.0, 0)), slow((0.0, 0.001, 0)), slow((0.001, 0.0, 0)), slow((0.001, 0.01, 30)),
     ],
 )  # fmt: skip
 def test_a_long_run_has_the_verdicts_of_the_spec_shown_by_few_messages(

@@ -8,11 +8,12 @@ from random import Random
 
 import pytest
 from log_files import in_both_ways  # noqa: F401
-from log_matching_cases import (
+from log_rows import random_computation
+from logs_without_names import (
     Log,
     agree,
 )
-from log_rows import random_computation
+from tiers import slow
 
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import Sends, computations
@@ -48,11 +49,11 @@ BOUNDS: list[tuple[int, int, int, bool, Sends]] = [
     (2, 2, 2, True, "unicast"),
     (2, 3, 2, False, "unicast"),
     (3, 2, 0, False, "multicast"),
+    (3, 3, 0, False, "unicast"),
+    (3, 2, 2, False, "multicast"),
 ]
 #: What takes up to a minute each.
 LARGER_BOUNDS: list[tuple[int, int, int, bool, Sends]] = [
-    (3, 3, 0, False, "unicast"),
-    (3, 2, 2, False, "multicast"),
     (2, 4, 2, False, "unicast"),
     (4, 3, 0, False, "unicast"),
 ]
@@ -61,7 +62,7 @@ LARGER_BOUNDS: list[tuple[int, int, int, bool, Sends]] = [
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize(
     ("n", "m", "payloads", "self_sends", "sends"),
-    [*BOUNDS, *(pytest.param(*bound, marks=pytest.mark.thorough) for bound in LARGER_BOUNDS)],
+    [*BOUNDS, *map(slow, LARGER_BOUNDS)],
 )
 def test_every_small_log_has_the_verdicts_of_all_its_matchings(
     n: int, m: int, payloads: int, self_sends: bool, sends: Sends, reading: UnreceivedPolicy

@@ -11,7 +11,7 @@ import pytest
 from command_line_runner import Crownless
 from log_files import Row, event, rows_of, written
 from log_rows import random_computation
-from logs_without_an_index_cases import GOOD, STAMPED, TABULAR, verdicts
+from tabular_logs import GOOD, STAMPED, TABULAR, verdicts
 
 import crownless as cr
 from crownless.oracle.logs.formats import LOST_UNSEEN

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 import z3
 from command_line_runner import Crownless
-from ending_early_cases import LONG
+from long_waits import LONG
 
 from crownless.runtime.ending import (
     Limits,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from explorer_cases import run_check
 from in_order import bound
+from plain_check import run_check
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import ProtocolMachine

@@ -9,7 +9,7 @@ from itertools import chain
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from monitors_cases import REPEATED, WORKLOADS, system_of, walk
+from monitored_systems import REPEATED, WORKLOADS, system_of, walk
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import ProtocolMachine

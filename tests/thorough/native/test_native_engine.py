@@ -14,6 +14,7 @@ from broken_protocols import BROKEN_PROGRAMS, FAULTS, VARIATIONS
 from in_order import bound
 from native_engine_setup import Question, question, reported
 from planted import ProgramCatch, Setup
+from tiers import slow, slow_where
 
 from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
@@ -70,7 +71,7 @@ def agree(both: Question, engines: Iterable[tuple[int, bool]] = ENGINES, limits:
 # -- every protocol over every channel ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [0, pytest.param(1, marks=pytest.mark.slow)], ids=["small", "large"])
+@pytest.mark.parametrize("size", [0, slow(1)], ids=["small", "large"])
 @pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_protocol_over_every_channel(protocol: str, channel: str, size: int) -> None:
@@ -85,7 +86,7 @@ def test_every_protocol_over_every_channel(protocol: str, channel: str, size: in
 WITHOUT_AGREEMENT = [name for name, kind in PROTOCOLS.items() if kind.agree is ProtocolMachine.agree]
 
 
-@pytest.mark.parametrize("size", [0, pytest.param(1, marks=pytest.mark.slow)], ids=["small", "large"])
+@pytest.mark.parametrize("size", [0, slow(1)], ids=["small", "large"])
 @pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize("protocol", WITHOUT_AGREEMENT)
 def test_every_protocol_of_which_a_process_may_crash(protocol: str, channel: str, size: int) -> None:
@@ -184,7 +185,7 @@ OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
 
 @pytest.mark.parametrize(
     ("protocol", "n", "m", "facts"),
-    [*OTHERS, *(pytest.param("unordered", 4, 4, {"orders": (o,)}, marks=pytest.mark.thorough) for o in ORDERS)],
+    [*OTHERS, *(slow(("unordered", 4, 4, {"orders": (o,)})) for o in ORDERS)],
     ids=lambda value: str(value),
 )
 def test_other_orders_clocks_sends_and_parameters(protocol: str, n: int, m: int, facts: Mapping[str, Any]) -> None:
@@ -194,7 +195,7 @@ def test_other_orders_clocks_sends_and_parameters(protocol: str, n: int, m: int,
 # -- programs ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("program", [pytest.param(p, marks=[pytest.mark.slow] * (p in HEAVY)) for p in library.names()])
+@pytest.mark.parametrize("program", slow_where(lambda name: name in HEAVY, library.names()))
 def test_every_bundled_program_under_every_protocol_that_admits_it(program: str) -> None:
     script = load_program(program)
     for protocol in PROTOCOLS:
@@ -243,7 +244,7 @@ def rows(questions: Mapping[tuple[type[ProtocolMachine], int, int, str], Setup])
             m,
             setup,
             id=f"{machine.__module__}-{machine.__name__}-{n}-{m}",
-            marks=[pytest.mark.slow] * (n * m > 9),
+            marks=[pytest.mark.slow] * (n * m > 6),
         )
         for (machine, n, m, _), setup in questions.items()
         if setup.crash is None

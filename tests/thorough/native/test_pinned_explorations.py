@@ -46,7 +46,7 @@ def pins(slow_from: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("pin", parameters)
 
 
-@pins(slow_from=60_000)
+@pins(slow_from=8_000)
 def test_an_exploration_has_the_pinned_counts_and_shortest_violations(pin: Pin) -> None:
     found = explored(pin)
     assert found.stopped is None
@@ -54,7 +54,7 @@ def test_an_exploration_has_the_pinned_counts_and_shortest_violations(pin: Pin) 
     assert found.violated == pin.violated
 
 
-@pins(slow_from=16_000)
+@pins(slow_from=4_000)
 def test_the_second_derivations_have_the_pinned_counts_and_shortest_violations(pin: Pin) -> None:
     text = TEXTS[pin.protocol](pin.n, **pin.settings)
     crash = None if pin.crash is None else int(pin.crash[1:]) - 1

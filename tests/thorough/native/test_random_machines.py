@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pytest
 from native_engine_setup import reported
 from random_machines import random_machine
+from tiers import slow_where
 
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check import run_check
@@ -48,9 +49,7 @@ def found(check: Check, engine: str, **settings: Any) -> tuple[dict[str, Any], d
     }
 
 
-@pytest.mark.parametrize(
-    "first", [pytest.param(k, marks=[pytest.mark.thorough] * (k > 0)) for k in range(0, MACHINES, BATCH)]
-)
+@pytest.mark.parametrize("first", slow_where(lambda first: first > 0, range(0, MACHINES, BATCH)))
 def test_the_engines_find_the_same_of_random_machines(first: int) -> None:
     violated = set[str]()
     for seed in range(first, first + BATCH):

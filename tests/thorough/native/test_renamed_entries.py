@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from native_engine_setup import Question, question, reported
 from random_machines import random_machine
+from tiers import slow_where
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.native import kernels, symmetry
@@ -51,7 +52,7 @@ def test_entries_given_by_renaming_are_those_computed(protocol: str, n: int, m: 
     compare(question(protocol, n, m, **options))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", slow_where(lambda seed: seed >= 10, range(30)))
 def test_entries_given_by_renaming_are_those_that_random_machines_give(seed: int) -> None:
     compare(question(random_machine(seed, symmetric=True), 4, 2, NATIVE_CHANNELS[seed % len(NATIVE_CHANNELS)]))
 

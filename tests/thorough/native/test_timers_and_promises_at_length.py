@@ -9,8 +9,8 @@ import pytest
 from command_line_runner import Crownless
 from derived_protocols import Message, Outcome, Outcomes, Packet
 from derived_protocols import Unordered as Derived
+from forwarding_nodes import EXAMPLES, AlternatingBit, Forwards, failure, says
 from second_derivations import CHANNELS, InOrder, LossyInOrder, Moves, search
-from timers_and_promises_cases import EXAMPLES, AlternatingBit, Forwards, failure, says
 
 import crownless as cr
 from crownless.impl.own_protocols import load

@@ -18,6 +18,7 @@ import pytest
 from command_line_runner import Crownless
 from in_order import bound
 from native_engine_setup import REDUCED, Question, question, reported
+from tiers import slow
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import check as checking
@@ -102,8 +103,8 @@ def test_other_checks_and_symmetry(
     "options",
     [
         {"protocol": "rst", "n": 3, "messages": 4},
-        {"protocol": "kearns", "n": 3, "messages": 2, "channel": "fifo"},  # whose rows are all kept
-        {"protocol": "unordered", "n": 2, "messages": 3},  # which violates causal order
+        slow({"protocol": "kearns", "n": 3, "messages": 2, "channel": "fifo"}),  # whose rows are all kept
+        slow({"protocol": "unordered", "n": 2, "messages": 3}),  # which violates causal order
     ],
     ids=str,
 )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from command_line_runner import Crownless
 from log_runs import event, log, random_run
+from tiers import slow_where
 
 from crownless.oracle.log_orders.damaged_runs import judge_run
 from crownless.oracle.logs.reasons import Copy, Cyclic
@@ -98,7 +99,7 @@ def standing(records: Sequence[Record]) -> dict[str, str]:
     return stand
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
+@pytest.mark.parametrize("seed", slow_where(lambda seed: seed > 1, range(1, 6)))
 def test_standing_verdicts_are_those_of_the_certain_events_and_in_the_end_those_of_all_rows(seed: int) -> None:
     chance, seen = Random(seed), Counter[str]()
     for k in range(60):

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_code_base import SOURCE, imports_of
+from source_files import SOURCE, imports_of
 
 from crownless import command_line
 from crownless.runtime import research_parts

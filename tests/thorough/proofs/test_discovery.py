@@ -9,7 +9,7 @@ from broken_rst import (
     DeliversWhatArrives,
 )
 from broken_ses import SendsNoPairs
-from discovery_cases import nothing_follows
+from discovery_of_faults import nothing_follows
 
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
@@ -142,6 +142,12 @@ def test_two_clauses_are_read_as_one_where_they_belong_together() -> None:
 # -- what is found -----------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def found() -> Discovered:
+    """What is found of `rst`: once for all tests."""
+    return discover("rst")
+
+
 def test_why_the_matrix_protocol_works_is_found_for_every_n(found: Discovered) -> None:
     assert (found.safe, found.waits_only_for_causes, found.live) == ("proved", "proved", "proved")
     assert found.confirmed
@@ -168,7 +174,6 @@ def test_a_protocol_that_breaks_in_a_simulated_run_is_refuted() -> None:
     assert refuted.summary == "DeliversWhatArrives: a simulated run violates causal order"
 
 
-@pytest.mark.thorough
 def test_safety_does_not_follow_for_a_protocol_that_breaks() -> None:
     assert nothing_follows(SendsNoPairs)
 

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pyarrow.parquet as parquet
 import pytest
 from command_line_runner import Crownless
-from knobs_cases import behavior, few, named
+from rst_knobs import behavior, few, map_of_rst, named
 
 import crownless as cr
 from crownless.impl.protocol import ProtocolMachine
@@ -209,7 +209,6 @@ def test_several_processes_say_the_same(own: KnobMap) -> None:
     assert [each.said for each in spread.decisions.values()] == [each.said for each in own.decisions.values()]
 
 
-@pytest.mark.thorough
 def test_spark_says_the_same(spark: Any, own: KnobMap) -> None:
     spread = knob_map(OWN, where=Where("spark"))
     assert [each.said for each in spread.decisions.values()] == [each.said for each in own.decisions.values()]
@@ -277,7 +276,11 @@ def test_growing_bounds() -> None:
     assert growing((1, 1)) == [(1, 1)]
 
 
-@pytest.mark.thorough
+@pytest.fixture(scope="module")
+def of_rst() -> KnobMap:
+    return map_of_rst()
+
+
 def test_sent_alone_is_found_right_and_only_with_the_receivers_increment(of_rst: KnobMap) -> None:
     assert named(of_rst, "delivered: the own column of SENT").proved
     assert named(of_rst, "receiver counts: no").proved
@@ -287,7 +290,6 @@ def test_sent_alone_is_found_right_and_only_with_the_receivers_increment(of_rst:
     }
 
 
-@pytest.mark.thorough
 def test_nothing_is_proved_and_refuted(of_rst: KnobMap) -> None:
     proved = [each for each in of_rst.holding if each.proved]
     assert len(proved) > 5
@@ -297,7 +299,6 @@ def test_nothing_is_proved_and_refuted(of_rst: KnobMap) -> None:
     assert [each.combination for each in planted.contradictions] == [proved[0].combination]
 
 
-@pytest.mark.thorough
 def test_what_is_proved_holds_at_a_larger_bound(of_rst: KnobMap) -> None:
     for each in of_rst.holding:
         if each.proved:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import z3
 from broken_rst import NeverMerges
+from tiers import slow_where
 
 from crownless.impl.protocol import Packet
 from crownless.impl.protocols.rst import Rst, State
@@ -45,9 +46,7 @@ def test_the_parts_of_a_guard_that_are_shown_to_wait_only_for_causes_are_the_who
 QUICK = ("rst", "ses", "cbcast", "extra-messages")
 
 
-@pytest.mark.parametrize(
-    "protocol", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PROOFS]
-)
+@pytest.mark.parametrize("protocol", slow_where(lambda name: name not in QUICK, PROOFS))
 def test_what_z3_proves_cvc5_proves(protocol: str) -> None:
     proved = prove(protocol, PROOFS[protocol], recheck=True)
     assert [put.verdict.name for put in proved.claims if put.again != "proved"] == []

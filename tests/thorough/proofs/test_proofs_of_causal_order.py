@@ -9,10 +9,10 @@ from unittest.mock import patch
 
 import pytest
 import z3
-from broken_extra_messages import ClearsTheRow
 from broken_protocols import BROKEN, HARMLESS
+from causal_order_proofs import CAUSAL, FEW, SEEDS, can_be_put, needed_by, proof_for, put
 from planted import USUAL, Fault
-from proofs_of_causal_order_cases import CAUSAL, needed_by
+from tiers import slow_where
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.extra_messages import ExtraMessages
@@ -21,15 +21,8 @@ from crownless.proofs import proving
 from crownless.proofs.induction.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.induction.causal_order import CausalOrder
 from crownless.proofs.induction.proved_properties import SHOWN
-from crownless.proofs.induction.theorem import ATTEMPTS, EFFORT, Verdict, theorem
-from crownless.proofs.proving import PROOFS, ProofReport, prove
-
-#: Broken so that a step does not come to an end.
-NEVER_END = {ClearsTheRow}
-
-#: In so many steps, or with another seed, z3 shows all claims of the protocols that are right (which is tested); of one
-#: that is not right it does not search longer.
-FEW, SEEDS = 200_000, 6
+from crownless.proofs.induction.theorem import EFFORT, Verdict, theorem
+from crownless.proofs.proving import PROOFS, prove
 
 #: What a fault breaks up to a bound, and what therefore cannot be proved beyond it. Not here: that each message is
 #: delivered once, which the proofs assume.
@@ -50,39 +43,6 @@ HARMLESS_FOR_EVERY_N = {
     "CountsTheDelivery",
     "AsksTheSenderForAtMostOneMore",
 }
-
-
-def proof_for(machine: type[ProtocolMachine]) -> CausalOrder | None:
-    """The proof of the protocol that this is a variation of, nearest first."""
-    for base in machine.__mro__:
-        for proof in CAUSAL.values():
-            if proof.protocol is base:
-                return replace(proof, protocol=machine)
-    return None
-
-
-def put(machine: type[ProtocolMachine], effort: int = FEW) -> ProofReport | None:
-    """What z3 says of it; None if it cannot be put to z3, as when its transitions branch on values."""
-    proof = proof_for(machine)
-    return (
-        None
-        if proof is None or not can_be_put(machine)
-        else prove(machine.__name__, proof, effort, attempts=SEEDS if effort == FEW else ATTEMPTS)
-    )
-
-
-def can_be_put(machine: type[ProtocolMachine]) -> bool:
-    if machine not in _CAN_BE_PUT:
-        proof = proof_for(machine)
-        try:
-            _CAN_BE_PUT[machine] = proof is not None and machine not in NEVER_END and bool(proof.claims())
-        except (TypeError, ValueError):
-            _CAN_BE_PUT[machine] = False
-    return _CAN_BE_PUT[machine]
-
-
-#: What is known of that.
-_CAN_BE_PUT: dict[type[ProtocolMachine], bool] = {}
 
 
 @pytest.mark.parametrize("protocol", CAUSAL)
@@ -109,7 +69,13 @@ def test_what_is_right_is_proved_in_a_few_steps(protocol: str) -> None:
     assert [claim.name for claim in claims if not theorem(*claim, effort=FEW, attempts=SEEDS)] == []
 
 
-@pytest.mark.parametrize("row", FAULTY, ids=lambda row: row.machine.__name__)
+#: The modules whose faults are put to z3 always: of matrices, pairs and clocks.
+QUICK = {"broken_rst", "broken_ses", "broken_cbcast"}
+
+
+@pytest.mark.parametrize(
+    "row", slow_where(lambda row: row.machine.__module__ not in QUICK, FAULTY), ids=lambda row: row.machine.__name__
+)
 def test_no_proof_goes_through_of_a_protocol_that_breaks(row: Fault) -> None:
     proof = proof_for(row.machine)
     if proof is None or not can_be_put(row.machine):

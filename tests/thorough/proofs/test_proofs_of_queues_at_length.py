@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from broken_protocols import BROKEN
 from click.testing import CliRunner
 from faulty_queue_machines import (
     FAULTS,
@@ -17,8 +16,8 @@ from faulty_queue_machines import (
     EncodesNothingBeyondThree,
     Fault,
 )
-from planted import USUAL
-from proofs_of_queues_cases import QUEUES, machine_steps_are_shown, shown, steps_are_shown
+from queue_proofs import FAULTY, QUEUES, machine_steps_are_shown, shown, steps_are_shown
+from tiers import slow_where
 
 from crownless.command_line.commands.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
@@ -50,17 +49,9 @@ def test_it_is_proved_for_every_n(protocol: str) -> None:
     assert proved.outcome(WAITS) == "not claimed"
 
 
-#: The variations that break a rule of the text.
-FAULTY = [
-    row.machine
-    for row in BROKEN
-    if issubclass(row.machine, Buffer | MurtyGarg)
-    and not row.machine.parameters
-    and any(catch.setup == USUAL for catch in row.catches)
-]
-
-
-@pytest.mark.parametrize("machine", FAULTY, ids=lambda machine: machine.__name__)
+@pytest.mark.parametrize(
+    "machine", slow_where(lambda machine: issubclass(machine, MurtyGarg), FAULTY), ids=lambda machine: machine.__name__
+)
 def test_a_fault_of_the_machine_is_none_of_the_abstraction(machine: type[ProtocolMachine]) -> None:
     proof = BUFFER if issubclass(machine, Buffer) else MURTY_GARG
     assert not steps_are_shown(replace(proof, protocol=machine))
@@ -69,7 +60,13 @@ def test_a_fault_of_the_machine_is_none_of_the_abstraction(machine: type[Protoco
 def rules() -> list[Any]:
     """Each thing that is given of an event, of both abstractions."""
     return [
-        pytest.param(kind, event.name, given, id=f"{kind.__name__}, {event.name}, without: {given}")
+        pytest.param(
+            kind,
+            event.name,
+            given,
+            id=f"{kind.__name__}, {event.name}, without: {given}",
+            marks=[pytest.mark.slow] * (kind is Priorities),
+        )
         for kind in (Buffers, Priorities)
         for event in kind().events()
         for given in event.given

@@ -7,16 +7,21 @@ from pathlib import Path
 import pytest
 from broken_protocols import BROKEN, HARMLESS
 from command_line_runner import Crownless
-from symbolic_runs_cases import TRIANGLE, agree, both
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from symbolic_and_explored import TRIANGLE, agree, both
+from tiers import slow_where
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.ses import Ses
 from crownless.model_check.search.engines import admitted
 from crownless.model_check.system.request import Check, ResolvedCheck, load_program
-from crownless.proofs.programs.every_interleaving import CHANNELS
+from crownless.proofs.programs.every_interleaving import CHANNELS, ORDERS
 from crownless.proofs.programs.symbolic_run import protocols_on_terms, why_not_symbolic
 from crownless.spec import library
+from crownless.spec.notation import Script
+from crownless.testing import programs
 
 ANSWERS = (
     "P1: send a to P2; receive; send b to P3; receive\nP2: receive; send c to P1; send d to P3\n"
@@ -33,7 +38,16 @@ def is_admitted(protocol: str, program: str) -> bool:
 # -- agreement with the explorer ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("program", library.names()[::2])
+ON_TERMS = [
+    *("unordered", "fifo-sequence", "cbcast", "kearns", "rst", "rst-before", "rst-sent-alone", "rst-column"),
+    *("ses", "ses-delete", "ses-multicast"),
+]
+
+#: With few runs.
+SMALL = {"mf-fig3", "ses-program-1", "kuper-program", "mg-fig1", "mf-fig1"}
+
+
+@pytest.mark.parametrize("program", slow_where(lambda name: name not in SMALL, library.names()))
 def test_bundled_programs_are_judged_as_the_explorer_judges_them(program: str) -> None:
     for protocol in protocols_on_terms():
         if is_admitted(protocol, program):
@@ -82,3 +96,12 @@ def test_a_program_too_large_for_z3_is_refused(
     program.write_text("\n".join(lines) + "\n", "utf-8")
     code, _, err = crownless("prove", "rst", "--program", str(program))
     assert (code, message in err) == (2, True), err
+
+
+@settings(derandomize=True, max_examples=60)
+@given(programs(receivers=2), st.sampled_from(ON_TERMS), st.sampled_from(CHANNELS), st.sampled_from([(), ORDERS]))
+def test_random_programs_are_judged_as_the_explorer_judges_them(
+    program: Script, protocol: str, channel: str, orders: tuple[str, ...]
+) -> None:
+    assume(isinstance(admitted(Check(protocol, program=program, orders=orders)), ResolvedCheck))
+    agree(*both(protocol, program, channel, orders))

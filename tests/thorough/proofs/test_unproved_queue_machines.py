@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from command_line_runner import Crownless
 from faulty_queue_machines import FAULTS
-from test_proofs_of_queues import FAULTY, Idle
+from queue_proofs import FAULTY, Idle
+from tiers import slow
 
 import crownless as cr
 from crownless.impl.protocol import ProtocolMachine
@@ -45,9 +46,8 @@ def test_a_variant_of_a_protocol_of_queues_is_not_proved_but_refuted_by_a_run_if
     assert report.assumed == [], "nothing is proved, so nothing is assumed"
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
-    "machine", [*FAULTY, *(fault.machine for fault in FAULTS)], ids=lambda machine: machine.__name__
+    "machine", [*map(slow, FAULTY), *(fault.machine for fault in FAULTS)], ids=lambda machine: machine.__name__
 )
 def test_nothing_is_proved_of_a_machine_with_a_fault(machine: type[ProtocolMachine]) -> None:
     """It is refused, or not proved."""

@@ -8,10 +8,10 @@ import broken_rst
 import broken_ses
 import broken_ses_variants
 import pytest
+from causal_order_proofs import FEW, SEEDS, proof_for, put
 from click.testing import CliRunner
-from test_proofs_of_causal_order import FEW, SEEDS, proof_for, put
+from proofs_and_runs import broken, run
 from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, Planted
-from unsound_proof_machines_cases import broken, run
 
 from crownless.command_line.commands.prove import prove_
 from crownless.impl.protocol import ProtocolMachine

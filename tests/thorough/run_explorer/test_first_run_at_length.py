@@ -10,7 +10,7 @@ import pytest
 from browser import needs_chromium, opened
 from command_line_runner import Crownless
 from explorer_pages import page_of, space_of, violated_by
-from first_run_cases import TWO_PAIRS, PromisesLittle, PromisesTotal, log_of
+from two_pairs import TWO_PAIRS, PromisesLittle, PromisesTotal, log_of
 
 from crownless.model_check.system.request import Check
 from crownless.run_explorer.first_run import first_run

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from browser import needs_chromium, opened
 from explorer_pages import choose, explored, page_of
-from undecided_cases import HOLE, TIMER, LateNode, Silent, log, nodes, tied
+from undecided_runs import HOLE, TIMER, LateNode, Silent, log, nodes, tied
 
 from crownless.oracle.logs.uncertain import ORDER_NOT_LOGGED
 

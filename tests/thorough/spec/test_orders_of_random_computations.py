@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 from small_computations import computation, random_small_computation
+from tiers import slow_where
 from witness_checks import check_witness
 
 from crownless.spec.computation import Computation
@@ -32,7 +33,7 @@ def by_graph(c: Computation) -> dict[UnreceivedPolicy, set[str]]:
     return {reading: {one.order for one in of_reading if one.kept} for reading, of_reading in verdicts.items()}
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(k, marks=pytest.mark.thorough) for k in range(3, 10))])
+@pytest.mark.parametrize("seed", slow_where(lambda seed: seed > 2, range(10)))
 def test_the_graph_procedures_agree_with_the_search_on_random_computations(seed: int) -> None:
     random = Random(seed)
     for _ in range(300):

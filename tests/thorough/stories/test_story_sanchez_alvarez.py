@@ -18,6 +18,7 @@ from broken_optimal import (
 )
 from overrides import changed, restamped
 from replay import over
+from tiers import slow
 
 from crownless.impl.channels import Unordered
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
@@ -47,7 +48,7 @@ def generated(machine: ProtocolMachine, m: int) -> frozenset[Form]:
 
 @pytest.mark.parametrize(
     ("n", "m", "ks", "count"),
-    [(3, 4, (2, 3), 2460), (4, 3, (2,), 1815), pytest.param(3, 5, (1, 2, 3, 4), 19890, marks=pytest.mark.slow)],
+    [(3, 4, (2, 3), 2460), (4, 3, (2,), 1815), slow((3, 5, (1, 2, 3, 4), 19890))],
 )
 def test_the_stronger_constraints_delay_deliveries_and_exclude_no_computation(
     n: int, m: int, ks: tuple[int, ...], count: int

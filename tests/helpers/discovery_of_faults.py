@@ -1,17 +1,9 @@
-"""What the tests of `test_discovery.py` in several tiers share."""
+"""What discovery must not find of a protocol that breaks."""
 
 from __future__ import annotations
 
-import pytest
-
 from crownless.impl.protocol import ProtocolMachine
-from crownless.research.discovery.discovery import Discovered, discover
-
-
-@pytest.fixture(scope="module")
-def found() -> Discovered:
-    """What is found of `rst`: once for all tests."""
-    return discover("rst")
+from crownless.research.discovery.discovery import discover
 
 
 def nothing_follows(machine: type[ProtocolMachine]) -> bool:

@@ -1,4 +1,4 @@
-"""What the tests of `test_explorer.py` in several tiers share."""
+"""A check by the plain explorer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of `test_first_run.py` in several tiers share."""
+"""Two pairs of processes whose messages do not meet, as a log, and protocols that promise little."""
 
 from __future__ import annotations
 

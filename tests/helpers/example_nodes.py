@@ -1,4 +1,4 @@
-"""What the tests of `test_conform_random.py` in several tiers share."""
+"""Where the nodes of the examples are."""
 
 from __future__ import annotations
 

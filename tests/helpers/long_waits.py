@@ -1,4 +1,4 @@
-"""What the tests of `test_ending_early.py` in several tiers share."""
+"""How long a test waits for what should come soon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of `test_undecided.py` in several tiers share."""
+"""State spaces and logs of which something is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of `test_timers_and_promises.py` in several tiers share."""
+"""Nodes and protocols that forward, for tests of timers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of `test_unsound_proof_machines.py` in several tiers share."""
+"""Whether a machine is broken by a run, and what a proof says of it."""
 
 from __future__ import annotations
 

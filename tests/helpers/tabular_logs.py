@@ -1,4 +1,4 @@
-"""What the tests of `test_logs_without_an_index.py` in several tiers share."""
+"""Logs of rows without an index, in each form of a table."""
 
 from __future__ import annotations
 

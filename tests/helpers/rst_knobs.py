@@ -1,10 +1,8 @@
-"""What the tests of `test_knobs.py` in several tiers share."""
+"""The knobs of the matrix protocol, a few of them or all."""
 
 from __future__ import annotations
 
 from typing import Any
-
-import pytest
 
 import crownless as cr
 from crownless.impl.registry import protocol_named
@@ -19,17 +17,13 @@ def few(*knobs: str) -> type[RstByKnobs]:
     return type("Few", (RstByKnobs,), {"knobs": {name: RstByKnobs.knobs[name] for name in knobs}})
 
 
-@pytest.fixture(scope="module")
-def of_rst() -> KnobMap:
-    """Those knobs of the matrix protocol by which it becomes that of [MF] §2."""
+def map_of_rst() -> KnobMap:
+    """By those knobs of the matrix protocol by which it becomes that of [MF] §2."""
     return cr.knobs(few("sender_counts", "delivered", "guard", "receiver_counts"), 3, 3)
 
 
 def named(found: KnobMap, name: str) -> Any:
     return next(each for each in found.decisions.values() if each.combination.name == name)
-
-
-# -- equal behavior ----------------------------------------------------------------------------------------------------
 
 
 def behavior(name: str, n: int = 3, m: int = 3) -> str | None:

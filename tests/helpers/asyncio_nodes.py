@@ -1,4 +1,4 @@
-"""What the tests of `test_conform_asyncio.py` in several tiers share."""
+"""Nodes that start tasks, threads and timers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 from relays import Relay
 
 import crownless as cr
+
+FILE = __file__
 
 
 class Spawn(Relay):

@@ -1,4 +1,4 @@
-"""What the tests of `test_conform_programs.py` in several tiers share."""
+"""`conform` of a command that is a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of `test_monitors.py` in several tiers share."""
+"""Systems with monitors, and every node of their spaces."""
 
 from __future__ import annotations
 

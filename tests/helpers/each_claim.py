@@ -1,4 +1,4 @@
-"""What the tests of `test_ledger.py` in several tiers share."""
+"""A test of each claim of the ledger."""
 
 from __future__ import annotations
 

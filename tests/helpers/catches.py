@@ -1,4 +1,4 @@
-"""What the tests of `test_broken_protocols.py` in several tiers share."""
+"""What each fault of a protocol is caught by, and that by definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of `test_conform.py` in several tiers share."""
+"""What is judged of nodes in these tests, and the nodes of the examples that are judged."""
 
 from __future__ import annotations
 

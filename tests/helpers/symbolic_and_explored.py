@@ -1,4 +1,4 @@
-"""What the tests of `test_symbolic_runs.py` in several tiers share."""
+"""One program judged by symbolic runs and by the explorer."""
 
 from __future__ import annotations
 

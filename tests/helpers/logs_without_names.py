@@ -1,4 +1,4 @@
-"""What the tests of `test_log_matching.py` in several tiers share."""
+"""Logs whose messages have no names, and every computation that each may be of."""
 
 from __future__ import annotations
 

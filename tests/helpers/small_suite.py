@@ -1,4 +1,4 @@
-"""What the tests of `test_first_screen.py` in several tiers share."""
+"""The suite of the first screen with few protocols."""
 
 from __future__ import annotations
 

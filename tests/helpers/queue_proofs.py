@@ -1,10 +1,16 @@
-"""What the tests of `test_proofs_of_queues.py` in several tiers share."""
+"""The proofs of protocols of queues, and the variations that break a rule of the text."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from crownless.impl.protocol import ProtocolMachine
+from broken_protocols import BROKEN
+from planted import USUAL
+
+from crownless.impl.protocol import ProtocolMachine, Step
+from crownless.impl.protocols.buffer import Buffer, State
+from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.induction.step_refinement import step_claims
 from crownless.proofs.induction.theorem import Claim, theorem
@@ -32,3 +38,20 @@ def shown(proof: QueueProof) -> bool:
 def machine_steps_are_shown(machine: type[ProtocolMachine]) -> bool:
     (proof,) = [proof for proof in QUEUES.values() if issubclass(machine, proof.protocol)]
     return steps_are_shown(replace(proof, protocol=machine))
+
+
+#: The variations that break a rule of the text.
+FAULTY = [
+    row.machine
+    for row in BROKEN
+    if issubclass(row.machine, Buffer | MurtyGarg)
+    and not row.machine.parameters
+    and any(catch.setup == USUAL for catch in row.catches)
+]
+
+
+class Idle(Buffer):
+    """Delivers nothing."""
+
+    def receive(self, i: int, state: State, sender: int | None) -> Sequence[Step]:
+        return []
