@@ -11,10 +11,9 @@ from typing import Any
 import one_more_order
 import pyarrow as pa
 import pytest
-from one_more_order import NAME
+from one_more_order import NAME, SMALL_UP_TO
 
 from crownless.oracle.log_orders import whole_runs
-from crownless.oracle.log_orders.classify_file import SMALL_UP_TO
 from crownless.spec.enumeration import computations
 
 ONLY = ("--order", NAME, "--json")

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from log_files import content_of, table_of
 from log_files import rows_of as rows_of_log
-from log_rows import of_messages, outcome_of, random_computation, rows_of
+from log_rows import random_computation
 from log_runs import event, log
+from monitors_compared import READINGS, agree
 from small_computations import computation, random_small_computation
 from witness_checks import check_witness, from_json
 
 from crownless.oracle.log_orders import witnesses as log_witnesses
-from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, NOTHING, OUTCOMES, UNDECIDED, Monitor
+from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, NOTHING, UNDECIDED, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape, WitnessOfRun
 from crownless.oracle.logs.event_logs import logged_run
 from crownless.oracle.logs.event_logs import rows_of as rows_of_events
@@ -30,25 +31,6 @@ from crownless.runtime.printable import as_json
 from crownless.spec.computation import Computation, Message
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
-
-READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
-
-
-def agree(found: Sequence[Computation], reading: UnreceivedPolicy, chance: Random | None = None) -> None:
-    """The verdicts on all these computations are those of the spec; what shows a violation is one."""
-    rows = rows_of(found, chance)
-    monitor = Monitor(rows, reading == "pending")
-    outcomes = monitor.outcomes()
-    for number, c in enumerate(found):
-        for order, column in COLUMN.items():
-            found_so = OUTCOMES[int(outcomes[number, column])]
-            assert found_so == outcome_of(c, order, reading), (str(c), order, reading)
-    violations = list(monitor.violations(np.arange(len(found)), outcomes == BROKEN))
-    assert len(violations) == (outcomes == BROKEN).sum()
-    for number, order, events in violations:
-        c, shown = found[number], sorted({int(rows.message[row]) for row in events})
-        assert not decide(of_messages(c, shown), order, reading).kept, (str(c), order, reading, shown)
-
 
 SMALL: list[tuple[int, int, bool, bool, Sends]] = [
     (2, 3, False, True, "unicast"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
 import pytest
 from log_files import event, rows_of, table_of
-from log_rows import KEPT_BY_UNICASTS, outcome_of, random_computation
+from log_rows import KEPT_BY_UNICASTS, random_computation
+from parts_compared import agree_in_parts
 
 from crownless.oracle.log_orders import streaming
 from crownless.oracle.log_orders.large_run import RunMonitor
@@ -20,40 +20,6 @@ from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
 READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
-
-
-def in_some_order(c: Computation, chance: Random) -> list[int]:
-    """All events, those of each process in order, and otherwise mixed: a deliver may come before its send."""
-    lines = [[c.first_event[p] + k for k in range(len(line))] for p, line in enumerate(c.lines)]
-    order = []
-    while any(lines):
-        line = chance.choice([line for line in lines if line])
-        order += [line.pop(0) for _ in range(min(len(line), chance.randint(1, 4)))]
-    return order
-
-
-def agree(c: Computation, reading: UnreceivedPolicy, chance: Random, orders: Sequence[str] = tuple(ORDERS)) -> None:
-    order = list(c.linearization) if chance.random() < 0.5 else in_some_order(c, chance)
-    if chance.random() < 0.3:  # in no order at all: from what events count is to be known early
-        chance.shuffle(order)
-        order.sort(key=lambda e: e not in c.first_event)
-    monitor = RunMonitor("", orders, reading, forget_from=chance.choice([0, 4, 100]), at_once=chance.random() < 0.8)
-    rows, pickled, early = rows_of(c, order, chance), chance.random() < 0.5, set[str]()
-    while rows:
-        if pickled:
-            monitor = pickle.loads(pickle.dumps(monitor))
-        count = chance.randint(1, 6)
-        monitor.add(table_of(rows[:count]))
-        rows = rows[count:]
-        early |= {name for name in orders if monitor.broken(name) is not None}
-    found = monitor.classification() if c.event_count else None
-    for name in orders:
-        expected = outcome_of(c, name, reading)
-        assert found is None or found[name].outcome == expected, (str(c), name, reading)
-        assert not (expected != "violated" and name in early), (str(c), name, reading)
-        verdict = None if found is None else found[name]
-        if verdict is not None and verdict.computation is not None and name in early:
-            assert {m.name for m in verdict.computation.messages} <= {m.name for m in c.messages}
 
 
 SMALL: list[tuple[int, int, bool, bool, Sends]] = [
@@ -74,7 +40,7 @@ def small_computations(chance: Random) -> Iterator[Computation]:
 def test_small_computations(reading: UnreceivedPolicy) -> None:
     chance = Random(2)
     for c in small_computations(chance):
-        agree(c, reading, chance)
+        agree_in_parts(c, reading, chance)
 
 
 @pytest.mark.parametrize("several", [0.0, 0.5])
@@ -87,7 +53,7 @@ def test_random_computations(reading: UnreceivedPolicy, disorder: float, loss: f
         c = random_computation(
             chance, chance.randint(2, 6), chance.choice([6, 14]), disorder=disorder, loss=loss, several=several
         )
-        agree(c, reading, chance)
+        agree_in_parts(c, reading, chance)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -97,7 +63,7 @@ def test_an_order_alone_forgets_nothing_that_it_needs(order: str) -> None:
         c = random_computation(
             chance, chance.randint(3, 5), 14, disorder=chance.choice([0.02, 0.3]), loss=0.02, several=0.7
         )
-        agree(c, "lost", chance, (order,))
+        agree_in_parts(c, "lost", chance, (order,))
 
 
 def in_queue(n: int, messages: int, in_flight: int) -> Computation:
