@@ -180,6 +180,7 @@ def test_what_goes_wrong_in_a_node_is_reported_with_its_place_and_the_run(
         assert shown == actions.split() or (not walks and shown[-1] == actions.split()[-1])
 
 
+@pytest.mark.slow
 def test_a_message_that_is_never_delivered_is_reported_unless_that_is_allowed() -> None:
     assert "never delivered: m2 at P2" in failure(Drops, order="fifo")
     run_state_machine_as_test(stateful(Drops, order="fifo", delivers_all=False, walks=100), settings=QUICK)

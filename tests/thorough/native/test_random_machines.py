@@ -7,7 +7,7 @@ from engines_compared import asked, found
 from tiers import slow_where
 
 MACHINES = 2_000
-BATCH = 100
+BATCH = 50
 
 
 @pytest.mark.parametrize("first", slow_where(lambda first: first > 0, range(0, MACHINES, BATCH)))

@@ -132,6 +132,7 @@ def test_a_search_ends_where_there_are_more_sites_than_fit_into_a_key() -> None:
     assert 0 < found.states < 7_370
 
 
+@pytest.mark.slow
 def test_seven_processes_have_more_renamings_than_fit_into_a_byte() -> None:
     both = question("unordered", 7, 1)
     found = both.native(symmetry=True)

@@ -66,7 +66,7 @@ def test_the_kernels_as_plain_python_agree_with_the_plain_explorer() -> None:
 
 
 def test_the_monitor_of_logs_as_plain_python_agrees_with_the_spec() -> None:
-    test = Path(__file__).parents[2] / "logs/test_streaming_monitor.py::test_small_computations[lost]"
+    test = Path(__file__).parents[1] / "logs/test_streaming_monitor.py::test_small_computations[lost]"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
     assert done.returncode == 0, done.stdout

@@ -237,6 +237,7 @@ def test_the_command_exits_with_1_where_a_promise_is_broken() -> None:
     assert "rst-column violates causal order" in done.output
 
 
+@pytest.mark.slow
 def test_plots_and_figures_of_one_run_each_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(BENCHMARKS)
     cost_page, cost_studies = import_module("cost_page"), import_module("cost_page_studies")

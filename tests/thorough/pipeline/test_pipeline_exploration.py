@@ -258,7 +258,7 @@ def test_unsupported_requests_are_refused(crownless: Crownless) -> None:
         "",
         "crownless: --master requires --engine spark; leave it out, or add --engine spark\n",
     )
-    with pytest.raises(BadInput, match="not of Spark Connect"):
+    with pytest.raises(BadInput, match="use a session other than Spark Connect"):
         found_by(question("rst", 3, 3), cast(Any, SimpleNamespace()))
     cluster = cast(Any, SimpleNamespace(sparkContext=SimpleNamespace(master="spark://there", defaultParallelism=3)))
     with pytest.raises(BadInput, match="needs a directory that all executors share"):

@@ -22,6 +22,7 @@ def test_the_blocks_of_a_page_print_what_it_says(name: str, tmp_path: Path) -> N
             assert timeless(now) == timeless(block)
 
 
+@pytest.mark.slow
 def test_the_example_of_a_test_suite_passes(tmp_path: Path) -> None:
     for file in (ROOT / "examples").glob("test_*.py"):
         shutil.copy(file, tmp_path)

@@ -174,6 +174,7 @@ def test_a_protocol_that_breaks_in_a_simulated_run_is_refuted() -> None:
     assert refuted.summary == "DeliversWhatArrives: a simulated run violates causal order"
 
 
+@pytest.mark.slow
 def test_safety_does_not_follow_for_a_protocol_that_breaks() -> None:
     assert nothing_follows(SendsNoPairs)
 
