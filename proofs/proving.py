@@ -29,7 +29,8 @@ from crownless.proofs.protocols.ses import SES, SES_DELETE
 from crownless.proofs.protocols.ses_multicast import SES_MULTICAST
 from crownless.runtime.ending import Stopped, stop_reason
 from crownless.runtime.errors import BadInput, unknown_name
-from crownless.runtime.printable import in_brackets, printable, some
+from crownless.runtime.printable import printable, some
+from crownless.spec.result import Result
 
 Proof = CausalOrder | QueueProof
 
@@ -76,8 +77,10 @@ PartOutcome = Literal["proved", "refuted", "not proved", "unknown", "not claimed
 
 
 @dataclass(frozen=True)
-class Obligation:
+class Obligation(Result):
     """A claim that was put to z3."""
+
+    json_keys = "part name=verdict.name outcome given=verdict.given reason=verdict.reason cvc5=again? seconds"
 
     part: str
     claim: Claim
@@ -86,13 +89,25 @@ class Obligation:
     #: The second solver's verdict, if it was run.
     again: Outcome | None = None
 
-    def __repr__(self) -> str:
-        return in_brackets(f"{self.claim.name}: {self.verdict.outcome}")
+    @property
+    def brief(self) -> str:
+        """The claim, and z3's answer."""
+        return f"{self.claim.name}: {self.verdict.outcome}"
+
+    @property
+    def outcome(self) -> PartOutcome:
+        """What is known of the claim: a state in which it fails need not be reachable."""
+        return "not proved" if self.verdict.outcome == "refuted" else self.verdict.outcome
 
 
 @dataclass(frozen=True)
-class ProofReport:
+class ProofReport(Result):
     """z3's verdicts on a protocol's proof."""
+
+    json_keys = """
+        means follows processes messages of covers_machine machine_unsupported=unsupported assumptions=assumed trusted
+        remark=proof.remark not_vacuous machine_compared=compared claims search seconds stopped
+        """
 
     protocol: str
     proof: Proof
@@ -110,9 +125,11 @@ class ProofReport:
     #: The search for a run that violates what is not proved; None if all is proved, or if it was stopped.
     search: Search | None = None
 
-    def __repr__(self) -> str:
+    @property
+    def brief(self) -> str:
+        """What is proved, and how many claims were put to z3."""
         outcomes = ", ".join(f"{in_words(shown)}: {self.outcome(shown)}" for shown in SHOWN)
-        return in_brackets(f"{self.protocol}: {outcomes}; {some(len(self.claims), 'claim')}")
+        return f"{self.protocol}: {outcomes}; {some(len(self.claims), 'claim')}"
 
     def __str__(self) -> str:
         shown = [f"{in_words(name)}: {self.outcome(name)}: {known.means}" for name, known in self.proof.shown.items()]
@@ -206,40 +223,20 @@ class ProofReport:
     def failures(self) -> list[Obligation]:
         return [put for put in self.claims if not put.verdict]
 
+    @property
+    def means(self) -> dict[str, str]:
+        """What each property means."""
+        return {shown: known.means for shown, known in self.proof.shown.items()}
+
+    @property
+    def follows(self) -> dict[str, str]:
+        """What follows from each property beyond it."""
+        return {shown: known.follows for shown, known in self.proof.shown.items() if known.follows}
+
     def json(self) -> dict[str, Any]:
-        return {
-            "protocol": self.protocol,
-            **{shown: self.outcome(shown) for shown in SHOWN},
-            "means": {shown: known.means for shown, known in self.proof.shown.items()},
-            "follows": {shown: known.follows for shown, known in self.proof.shown.items() if known.follows},
-            "processes": self.processes,
-            "messages": self.messages,
-            "of": self.of,
-            "covers_machine": self.covers_machine,
-            "machine_unsupported": self.unsupported,
-            "assumptions": self.assumed,
-            "trusted": list(self.trusted),
-            "remark": self.proof.remark,
-            "not_vacuous": self.not_vacuous,
-            "machine_compared": [
-                {"processes": each.processes, "states": each.states, "differs": each.differs} for each in self.compared
-            ],
-            "claims": [
-                {
-                    "part": put.part,
-                    "name": put.verdict.name,
-                    "outcome": "not proved" if put.verdict.outcome == "refuted" else put.verdict.outcome,
-                    "given": list(put.verdict.given),
-                    "reason": put.verdict.reason,
-                    **({} if put.again is None else {"cvc5": put.again}),
-                    "seconds": round(put.seconds, 3),
-                }
-                for put in self.claims
-            ],
-            "search": None if self.search is None else self.search.json(),
-            "seconds": round(self.seconds, 3),
-            "stopped": self.stopped,
-        }
+        """What is proved of each property, and the proof."""
+        outcomes = {shown: self.outcome(shown) for shown in SHOWN}
+        return {"protocol": self.protocol, **outcomes, **super().json()}
 
 
 def prove(

@@ -28,8 +28,9 @@ from crownless.model_check.system.request import ResolvedCheck
 from crownless.runtime.ending import INTERRUPTED
 from crownless.runtime.errors import NoSuchName, Undecided, no_such_name
 from crownless.runtime.printable import in_brackets, printable, some
-from crownless.spec.dataframes import DataFrame, StateGraph, data_frame
+from crownless.spec.dataframes import StateGraph
 from crownless.spec.drawn import Drawn
+from crownless.spec.result import Result
 
 Outcome = Literal["holds", "violated", "unknown"]
 
@@ -47,10 +48,12 @@ ELSEWHERE = (
 
 
 @dataclass(frozen=True)
-class PropertyResult(Drawn):
+class PropertyResult(Result, Drawn):
     """The result for one property; `run` shows a violation, `note` gives the basis of the verdict where it is not
     obvious. `ended_early`: why the search for the run, or for lassos, was given up.
     """
+
+    json_keys = "name=property.name kind=property.kind verdict promised=property.promised run loop=run.loop? note"
 
     property: Property
     verdict: Outcome
@@ -77,18 +80,6 @@ class PropertyResult(Drawn):
     def _verdict(self) -> str:
         return self.verdict if self.run is None else f"{self.verdict}, shown by a run of {len(self.run)} actions"
 
-    def json(self) -> dict[str, Any]:
-        """The result under the stable keys of the command line."""
-        return {
-            "name": self.property.name,
-            "kind": self.property.kind,
-            "verdict": self.verdict,
-            "promised": self.property.promised,
-            "run": None if self.run is None else self.run.json(),
-            **({} if self.run is None else self.run.loop_json()),
-            "note": self.note,
-        }
-
 
 class Suite(NamedTuple):
     """The verdicts on one subject: a protocol, by its name or as `file.py:Class`, or an implementation."""
@@ -101,13 +92,20 @@ class Suite(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CheckResult(Drawn):
+class CheckResult(Result, Drawn):
     """The verdict on each property, and the counts that go with it.
 
     It is true if all of them hold; an unknown verdict has no truth value, and raises `Undecided`.
     """
 
     titled = True
+    json_keys = """
+        engine=engine.name reductions=engine.reductions symmetry workers=engine.workers
+        states=exploration.states transitions=exploration.transitions depth=exploration.depth
+        terminal_states=exploration.terminal_states nodes=exploration.nodes
+        actions never never_exercised hints seconds verdict completes blocks scope properties
+        """
+
     check: ResolvedCheck
     exploration: Exploration
     properties: tuple[PropertyResult, ...]
@@ -134,9 +132,11 @@ class CheckResult(Drawn):
         """The names of the properties."""
         return iter(self._by_name)
 
-    def __repr__(self) -> str:
+    @property
+    def brief(self) -> str:
+        """The subject, the verdict and the violated properties."""
         violated = f", violates {', '.join(self.violations)}" if self.violations else ""
-        return in_brackets(f"{self.protocol}: {self.verdict}, {some(self.exploration.states, 'state')}{violated}")
+        return f"{self.protocol}: {self.verdict}, {some(self.exploration.states, 'state')}{violated}"
 
     def __str__(self) -> str:
         breaks = printable(f"{self.protocol} violates ")
@@ -155,9 +155,9 @@ class CheckResult(Drawn):
     def _found(self) -> list[tuple[str, Run | None]]:
         return [(name, line.run) for name, line in self.violations.items()]
 
-    def to_pandas(self) -> DataFrame:
+    def rows(self) -> list[dict[str, Any]]:
         """A row per property: `property`, `kind`, `verdict`, the length of the run that shows it, `note`."""
-        return data_frame(
+        return [
             {
                 "property": line.property.name,
                 "kind": line.property.kind,
@@ -166,7 +166,7 @@ class CheckResult(Drawn):
                 "note": line.note,
             }
             for line in self.properties
-        )
+        ]
 
     def suite(self) -> Suite:
         """The verdicts about every run, for other tools."""
@@ -322,38 +322,27 @@ class CheckResult(Drawn):
         """True if Ctrl-C ended it."""
         return INTERRUPTED in (self.exploration.stopped, *(line.ended_early for line in self.properties))
 
-    def json(self) -> dict[str, Any]:
-        """The result under the stable keys of the command line, and a few more."""
-        check, engine, found = self.check, self.engine, self.exploration
+    @property
+    def symmetry(self) -> dict[str, Any]:
+        """Whether processes are declared alike, whether the search found them so, and on what evidence."""
+        engine = self.engine
         shared = engine.symmetry if engine.shared else None
         return {
-            **check.json(),
-            "engine": engine.name,
-            "reductions": list(engine.reductions),
-            "symmetry": {
-                "declared": check.machine.symmetric,
-                "found": False if engine.asymmetry is not None else True if engine.shared else None,
-                "because": engine.asymmetry,
-                "entries": None if shared is None else shared.entries,
-                "compared": None if shared is None else shared.compared,
-            },
-            "workers": engine.workers,
-            "states": found.states,
-            "transitions": found.transitions,
-            "depth": found.depth,
-            "terminal_states": found.terminal_states,
-            "nodes": found.nodes,
-            "actions": self.actions,
-            "never": list(self.never),
-            "never_exercised": list(self.never_exercised),
-            "hints": list(self.hints),
-            "seconds": round(self.seconds, 3),
-            "verdict": self.verdict,
-            "completes": self.completes,
-            "blocks": [list(waits) for waits in sorted(found.blocked)],
-            "scope": self.scope,
-            "properties": [line.json() for line in self.properties],
+            "declared": self.check.machine.symmetric,
+            "found": False if engine.asymmetry is not None else True if engine.shared else None,
+            "because": engine.asymmetry,
+            "entries": None if shared is None else shared.entries,
+            "compared": None if shared is None else shared.compared,
         }
+
+    @property
+    def blocks(self) -> list[tuple[str, ...]]:
+        """The sets of processes that may wait for ever."""
+        return sorted(self.exploration.blocked)
+
+    def json(self) -> dict[str, Any]:
+        """The request and the result, under the stable keys of the command line and a few more."""
+        return self.check.json() | super().json()
 
 
 class _Violations(dict[str, PropertyResult]):

@@ -6,10 +6,10 @@ from typing import Any
 
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.runtime.errors import BadInput
-from crownless.runtime.printable import in_brackets, some
-from crownless.spec.dataframes import DataFrame, data_frame
+from crownless.runtime.printable import some
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import ORDERS, kept_orders
+from crownless.spec.result import Result
 
 MAX_PROCESSES = 8
 MAX_MESSAGES = 8
@@ -18,38 +18,37 @@ EVERY = 256
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(Result):
     """Complete computations of labelled processes, messages up to renaming. `stopped`: why there may be more, or None
     if all are counted.
     """
+
+    json_keys = "processes messages counts complete stopped"
 
     processes: int
     messages: int
     counts: dict[str, int]
     stopped: str | None = None
 
-    def __repr__(self) -> str:
+    @property
+    def brief(self) -> str:
+        """The bound and the numbers."""
         counts = ", ".join(f"{name} {number:,}" for name, number in self.counts.items())
         least = "" if self.stopped is None else "at least: "
-        return in_brackets(f"{some(self.processes, 'process')}, {some(self.messages, 'message')}: {least}{counts}")
+        return f"{some(self.processes, 'process')}, {some(self.messages, 'message')}: {least}{counts}"
 
     def __str__(self) -> str:
         lines = [f"{name:12} {number:>12,}" for name, number in self.counts.items()]
         return "\n".join([*lines, *([] if self.stopped is None else [f"at least: {self.stopped}"])])
 
-    def to_pandas(self) -> DataFrame:
-        """A row per order: `order`, `computations`."""
-        return data_frame({"order": name, "computations": number} for name, number in self.counts.items())
+    @property
+    def complete(self) -> bool:
+        """True if all are counted."""
+        return self.stopped is None
 
-    def json(self) -> dict[str, Any]:
-        """The stable keys of the command line."""
-        return {
-            "processes": self.processes,
-            "messages": self.messages,
-            "counts": self.counts,
-            "complete": self.stopped is None,
-            "stopped": self.stopped,
-        }
+    def rows(self) -> list[dict[str, Any]]:
+        """A row per order: `order`, `computations`."""
+        return [{"order": name, "computations": number} for name, number in self.counts.items()]
 
 
 def count(

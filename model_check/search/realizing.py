@@ -11,12 +11,12 @@ from crownless.model_check.system.properties import AT_ONE_RECEIVER
 from crownless.model_check.system.request import Check, ResolvedCheck, rendered_setting
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.runtime.errors import BadInput, Undecided
-from crownless.runtime.printable import in_brackets, printable, some
+from crownless.runtime.printable import printable, some
 from crownless.spec.computation import Computation
-from crownless.spec.dataframes import DataFrame, data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest, telling
+from crownless.spec.result import Result
 
 from .generating import EVERY, Form, Search, computation_of, form_of, generate, possible
 
@@ -38,13 +38,18 @@ class Comparison:
 
 
 @dataclass(repr=False)
-class Realization:
+class Realization(Result):
     """The answer. `computations` counts the generated ones with exactly as many messages as the bound.
 
     `violated_by`: the smallest generated computation that violates the promise. `impossible`: the number of generated
     cycles of messages, each received before it is sent; they are not computations, and outside every order. `stopped`:
     why the answer is not complete, or None if it is; `extra` is certain even then.
     """
+
+    json_keys = """
+        promises decided computations equals equal_orders contained_in contains missing extra violated_by=violation
+        orders=counts impossible misdelivers=found.misdelivers states=found.states nodes=found.nodes seconds scope
+        """
 
     check: ResolvedCheck
     workload: Free
@@ -54,9 +59,6 @@ class Realization:
     impossible: int = 0
     violated_by: Computation | None = None
     seconds: float = 0.0
-
-    def __repr__(self) -> str:
-        return in_brackets(self._headline)
 
     def __bool__(self) -> bool:
         """True if it generates exactly the order that it promises; raises `Undecided` if that is unknown."""
@@ -72,19 +74,20 @@ class Realization:
             "extra": self.violated_by,
         }
         drawn = [f"{what}:\n{c}" for what, c in smallest.items() if c and possible(c)]
-        return "\n\n".join([printable(f"{self._headline}; {self.scope}"), *drawn])
+        return "\n\n".join([printable(f"{self.brief}; {self.scope}"), *drawn])
 
     @property
-    def _headline(self) -> str:
+    def brief(self) -> str:
+        """The protocol, and how many computations it generates."""
         which = self.stopped or f"within {self.bound}: {self.equals or 'no order exactly'}"
         return f"{self.check.protocol}: {some(self.computations, 'computation')}; {which}"
 
-    def to_pandas(self) -> DataFrame:
+    def rows(self) -> list[dict[str, Any]]:
         """A row per order: how many computations it has, and how many of them are generated."""
-        return data_frame(
+        return [
             {"order": name, "computations": one.computations, "generated": one.generated}
             for name, one in self.orders.items()
-        )
+        ]
 
     @property
     def messages(self) -> int:
@@ -162,33 +165,41 @@ class Realization:
         how = f"search ended early: {self.stopped}" if self.stopped else "every interleaving, complete computations"
         return "; ".join([*parts, how])
 
+    @property
+    def decided(self) -> bool:
+        """True if the answer is complete."""
+        return self.stopped is None
+
+    @property
+    def violation(self) -> dict[str, Any] | None:
+        """The smallest generated computation that violates the promise, and why it does."""
+        return _facts(self.violated_by, self.promises)
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """For each order the smallest generated computation outside it, and why it is outside."""
+        return {name: _facts(one.extra, name) for name, one in self.orders.items()}
+
+    @property
+    def missing(self) -> dict[str, Any] | None:
+        """For each order the smallest of its computations that is never generated; None if that is not known."""
+        return {name: _facts(one.missing, None) for name, one in self.orders.items()} if self.decided else None
+
+    @property
+    def counts(self) -> dict[str, Any] | None:
+        """For each order the numbers of its computations, and of those generated; None if they are not known."""
+        if not self.decided:
+            return None
+        return {n: {"computations": one.computations, "generated": one.generated} for n, one in self.orders.items()}
+
     def json(self) -> dict[str, Any]:
-        keys = ("protocol", "processes", "messages", "channel", "sends", "self_sends", "parameters")
-        request, complete = self.check.json(), self.stopped is None
-        counts = {n: {"computations": one.computations, "generated": one.generated} for n, one in self.orders.items()}
-        return {
-            **{key: request[key] for key in keys},
-            "promises": self.promises,
-            "decided": complete,
-            "computations": self.computations,
-            "equals": self.equals,
-            "equal_orders": self.equal_orders,
-            "contained_in": self.contained_in,
-            "contains": self.contains,
-            "missing": {name: _json(one.missing, None) for name, one in self.orders.items()} if complete else None,
-            "extra": {name: _json(one.extra, name) for name, one in self.orders.items()},
-            "violated_by": _json(self.violated_by, self.promises),
-            "orders": counts if complete else None,
-            "impossible": self.impossible,
-            "misdelivers": self.found.misdelivers,
-            "states": self.found.states,
-            "nodes": self.found.nodes,
-            "seconds": round(self.seconds, 3),
-            "scope": self.scope,
-        }
+        """The request, and the answer under the stable keys of the command line."""
+        asked = self.check.json()
+        requested = ("protocol", "processes", "messages", "channel", "sends", "self_sends", "parameters")
+        return {key: asked[key] for key in requested} | super().json()
 
 
-def _json(c: Computation | None, violated: str | None) -> dict[str, Any] | None:
+def _facts(c: Computation | None, violated: str | None) -> dict[str, Any] | None:
     """A computation, and why it violates that order."""
     if c is None:
         return None

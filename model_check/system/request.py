@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from crownless.impl.channels import CHANNELS, Channel, channel_named, name_of_channel
 from crownless.impl.protocol import COPIES, Parameter, ProtocolMachine, Setting, default_bound, parameters_of
@@ -17,6 +16,7 @@ from crownless.spec.clocks import Clock, clock_named
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.notation import Script
 from crownless.spec.orders import order_named, refuse_where_all_keep
+from crownless.spec.result import Result
 
 from .clocks import Clocks
 from .monitors import Monitor
@@ -162,8 +162,13 @@ class Check:
 
 
 @dataclass(frozen=True)
-class ResolvedCheck:
+class ResolvedCheck(Result):
     """A check with every name and default resolved: all that a search needs."""
+
+    json_keys = """
+        protocol=qualified_name processes=process_count process_names=workload.processes messages=workload.messages
+        program=program_name channel=channel_name sends self_sends crash=crashes parameters=machine.settings
+        """
 
     protocol: str  #: its name in reports
     machine: ProtocolMachine
@@ -177,8 +182,10 @@ class ResolvedCheck:
     monitors: tuple[Monitor, ...] = ()
     chosen: bool = False  #: True if the request named the properties
 
-    def __repr__(self) -> str:
-        return in_brackets(f"check of {self.protocol}: {self.machine.n} processes, {self.channel_name} channel")
+    @property
+    def brief(self) -> str:
+        """What is checked, where."""
+        return f"check of {self.protocol}: {self.machine.n} processes, {self.channel_name} channel"
 
     @property
     def program(self) -> Script | None:
@@ -231,21 +238,28 @@ class ResolvedCheck:
                 hint = f"known: {', '.join(dict.fromkeys(decidable))}"
                 raise NotApplicable(self.protocol, problem, hint=hint, joint=": ")
 
-    def json(self) -> dict[str, Any]:
-        """The resolved request under the stable keys of the command line."""
-        free = self.workload if isinstance(self.workload, Free) else None
-        return {
-            "protocol": qualified_name_of(type(self.machine)),
-            "processes": len(self.workload.processes),
-            "process_names": list(self.workload.processes),
-            "messages": self.workload.messages,
-            "program": None if self.program is None else self.program.name,
-            "channel": self.channel_name,
-            "sends": None if free is None else free.sends,
-            "self_sends": free is not None and free.self_sends,
-            "crash": self.crashes,
-            "parameters": dict(self.machine.settings),
-        }
+    @property
+    def qualified_name(self) -> str:
+        """The name of the protocol by which it can be asked for again."""
+        return qualified_name_of(type(self.machine))
+
+    @property
+    def process_count(self) -> int:
+        return len(self.workload.processes)
+
+    @property
+    def program_name(self) -> str | None:
+        return None if self.program is None else self.program.name
+
+    @property
+    def sends(self) -> Sends | None:
+        """What kind of sends the free workload has; None for a program."""
+        return self.workload.sends if isinstance(self.workload, Free) else None
+
+    @property
+    def self_sends(self) -> bool:
+        """True if processes may send to themselves in the free workload."""
+        return isinstance(self.workload, Free) and self.workload.self_sends
 
 
 # -- machines and their parameters -------------------------------------------------------------------------------------

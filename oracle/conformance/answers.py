@@ -10,10 +10,10 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle, groupby, islice
-from typing import Any
 
 from crownless.runtime.ending import look
-from crownless.runtime.printable import in_brackets, shortened, shown, some
+from crownless.runtime.printable import shortened, shown, some
+from crownless.spec.result import Result
 
 from .node import (
     FAILS_FIRST,
@@ -306,8 +306,10 @@ def _named_by(output: Output) -> Hashable:
 
 
 @dataclass
-class Repeats:
+class Repeats(Result):
     """How often answers were repeated by new nodes, and compared. `inputs`: the number of different inputs."""
+
+    json_keys = "answers=all least_of_input kinds least_of_kind excluded_probability=excluded"
 
     inputs: int = 0
     of_input: Counter[Query] = field(default_factory=Counter)
@@ -315,14 +317,21 @@ class Repeats:
     #: Of sends, arrivals, and so on.
     of_type: Counter[type] = field(default_factory=Counter)
 
-    def __repr__(self) -> str:
-        return in_brackets(some(self.all, "repeated answer"))
-
     def note(self, query: Query, answer: Answer | NodeFailure) -> None:
         """One answer was repeated."""
         self.of_input[query] += 1
         self.of_kind[kind_of(query, answer)] += 1
         self.of_type[type(query[1][-1])] += 1
+
+    @property
+    def brief(self) -> str:
+        """How many were repeated."""
+        return some(self.all, "repeated answer")
+
+    @property
+    def kinds(self) -> int:
+        """The number of kinds of inputs."""
+        return len(self.of_kind)
 
     @property
     def all(self) -> int:
@@ -358,12 +367,3 @@ class Repeats:
             f"{repeated}; this would catch nondeterminism of {max(self.excluded * 100, 0.1):.1f} % or more per input "
             "(error < 1e-6)"
         )
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "answers": self.all,
-            "least_of_input": self.least_of_input,
-            "kinds": len(self.of_kind),
-            "least_of_kind": self.least_of_kind,
-            "excluded_probability": self.excluded,
-        }

@@ -19,6 +19,7 @@ from crownless.runtime.errors import Undecided
 from crownless.runtime.printable import in_brackets, listed, printable, some
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import ORDERS, strongest, telling, weaker
+from crownless.spec.result import Result
 
 from .answers import Repeats
 from .conformance_request import DELIVERY, JUDGED, WITH_REPLIES, Request
@@ -168,6 +169,14 @@ class Conformance(CheckResult):
     `Undecided` as a truth value.
     """
 
+    json_keys = """
+        implementation=protocol processes=request.processes messages=request.messages channel=request.channel
+        sends=request.sends self_sends=request.self_sends replies=request.messages_with_replies ticks=request.ticks
+        restarts=request.restarts runs=runs_made verdict=verdict_within_runs orders strongest failures delivery
+        generates=realization same_orders unconfirmed ended_early=ended_by pending not_tried best_effort takes_replies
+        states=exploration.states transitions=exploration.transitions queries repeats seconds scope
+        """
+
     request: Request = field(default_factory=Request)
     searches: tuple[Searched, ...] = ()
     #: With `--random`, the number of runs requested and made. None: every schedule was searched.
@@ -194,11 +203,13 @@ class Conformance(CheckResult):
             raise Undecided(f"{self!r} is neither true nor false: {self.undecided}")
         return super().__bool__()
 
-    def __repr__(self) -> str:
+    @property
+    def brief(self) -> str:
+        """The verdict, and the orders kept or the number of random runs."""
         found = f"{self.protocol}: {self.verdict}{self.one_at_a_time}"
         if self.runs is not None:
-            return in_brackets(f"{found} in {some(self.made, 'random run')}")
-        return in_brackets(f"{found}, keeps {listed(self.named)} within {self.request.bound}")
+            return f"{found} in {some(self.made, 'random run')}"
+        return f"{found}, keeps {listed(self.named)} within {self.request.bound}"
 
     def __str__(self) -> str:
         kept = "" if self.runs is not None else f", keeps {listed(self.named)}"
@@ -341,37 +352,32 @@ class Conformance(CheckResult):
         request = self.request if has_replies else replace(self.request, replies=0)
         return None if run is None else schedule_of(self.protocol, name, run, request)
 
+    @property
+    def verdict_within_runs(self) -> str:
+        """The verdict, which random runs do not earn where they violate nothing."""
+        return "not violated" if self.runs is not None and self.verdict == "holds" else self.verdict
+
+    @property
+    def runs_made(self) -> int | None:
+        """The number of random runs; None if every schedule was searched."""
+        return None if self.runs is None else self.made
+
+    @property
+    def not_tried(self) -> str | None:
+        """What of the nodes' own concurrency was not tried, if anything."""
+        return self.check.machine.not_tried or None
+
+    @property
+    def orders(self) -> dict[str, Any]:
+        """The result for each order judged, of which the verdict is that on an order."""
+        return {name: self[name].json() | {"verdict": verdict_on_order(self[name])} for name in self.request.judged}
+
+    @property
+    def delivery(self) -> list[PropertyResult]:
+        """The results for the properties of deliveries."""
+        decided = {line.property.name: line for line in self.properties}
+        return [decided[name] for name in (*DELIVERY, DELIVERS_SOMETHING.name) if name in decided]
+
     def json(self) -> dict[str, Any]:
-        request = self.request
-        lines = {line.property.name: line.json() for line in self.properties}
-        return {
-            "implementation": self.protocol,
-            "processes": request.processes,
-            "messages": request.messages,
-            "channel": request.channel,
-            "sends": request.sends,
-            "self_sends": request.self_sends,
-            "replies": request.messages_with_replies,
-            "ticks": request.ticks,
-            "restarts": request.restarts,
-            "runs": None if self.runs is None else self.made,
-            "verdict": "not violated" if self.runs is not None and self.verdict == "holds" else self.verdict,
-            "orders": {name: lines[name] | {"verdict": verdict_on_order(self[name])} for name in request.judged},
-            "strongest": self.strongest,
-            "failures": [line.json() for line in self.failures],
-            "delivery": [lines[name] for name in (*DELIVERY, DELIVERS_SOMETHING.name) if name in lines],
-            "generates": None if self.realization is None else self.realization.json(),
-            "same_orders": self.same_orders,
-            "unconfirmed": self.unconfirmed,
-            "ended_early": self.ended_by,
-            "pending": self.pending,
-            "not_tried": self.check.machine.not_tried or None,
-            "best_effort": self.best_effort,
-            "takes_replies": self.takes_replies,
-            "states": self.exploration.states,
-            "transitions": self.exploration.transitions,
-            "queries": self.queries,
-            "repeats": self.repeats.json(),
-            "seconds": round(self.seconds, 3),
-            "scope": self.scope,
-        }
+        """The result under the stable keys of the command line."""
+        return Result.json(self)

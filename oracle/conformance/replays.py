@@ -10,7 +10,6 @@ If the nodes no longer follow the schedule, the replay has diverged, and decides
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from crownless.drawing.diagram import Diagram
 from crownless.model_check.check.check_result import Outcome
@@ -22,9 +21,10 @@ from crownless.model_check.search.explorer import live_properties_violated
 from crownless.model_check.system.properties import DELIVERS_ONCE
 from crownless.runtime.ending import watching
 from crownless.runtime.errors import Undecided
-from crownless.runtime.printable import in_brackets, printable, some
+from crownless.runtime.printable import printable, some
 from crownless.spec.drawn import Drawn
 from crownless.spec.orders import ORDERS, decide
+from crownless.spec.result import Result
 
 from .answers import Answers
 from .conformance_request import DELIVERY
@@ -38,12 +38,14 @@ SAFETY = (*ORDERS, DELIVERS_ONCE.name)
 
 
 @dataclass(frozen=True, repr=False)
-class Replay(Drawn):
+class Replay(Result, Drawn):
     """The result of replaying a schedule: the run as far as it could be followed, and its violations.
 
     True if the run no longer violates the property that the schedule violates; an unknown verdict raises `Undecided` as
     a truth value. `differs`: the first step with another outcome than in the schedule, in words; None if there is none.
     """
+
+    json_keys = "violates=schedule.violates verdict still_violated violated differs undecided best_effort run"
 
     schedule: Schedule
     run: Run
@@ -67,15 +69,22 @@ class Replay(Drawn):
         return "holds" if self.undecided is None else "unknown"
 
     @property
+    def still_violated(self) -> bool | None:
+        """The verdict as a truth value; None if it is unknown."""
+        return None if self.verdict == "unknown" else self.verdict == "violated"
+
+    @property
+    def brief(self) -> str:
+        """The verdict in words."""
+        return f"replay: {self.conclusion}"
+
+    @property
     def conclusion(self) -> str:
         """The verdict in words."""
         name = self.schedule.violates
         if self.verdict == "unknown":
             return printable(f"unknown whether it still violates {name}: {self.undecided}")
         return printable(f"{'still' if self.verdict == 'violated' else 'no longer'} violates {name}")
-
-    def __repr__(self) -> str:
-        return in_brackets(f"replay: {self.conclusion}")
 
     def __str__(self) -> str:
         differs = "" if self.differs is None else f"; differs at {self.differs}"
@@ -90,18 +99,6 @@ class Replay(Drawn):
     def shows_violation(self) -> bool:
         """True if there is a violation to be shown."""
         return self.verdict == "violated"
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "violates": self.schedule.violates,
-            "verdict": self.verdict,
-            "still_violated": None if self.verdict == "unknown" else self.verdict == "violated",
-            "violated": list(self.violated),
-            "differs": self.differs,
-            "undecided": self.undecided,
-            "best_effort": self.best_effort,
-            "run": self.run.json(),
-        }
 
 
 @watching()

@@ -23,10 +23,10 @@ from crownless.runtime.printable import in_brackets, printable_name, some
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
-from crownless.spec.dataframes import DataFrame, data_frame
 from crownless.spec.delivery_disorder import ProcessSummary
 from crownless.spec.drawn import Drawn
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, earned, strongest_of
+from crownless.spec.result import Result
 
 if TYPE_CHECKING:
     from crownless.oracle.logs.delivery import Delivery
@@ -69,8 +69,15 @@ Subject = NamedComputation | LargeRun
 
 
 @dataclass(frozen=True)
-class Classification(Drawn, Mapping[str, Verdict]):
+class Classification(Result, Drawn, Mapping[str, Verdict]):
     """The verdict on each requested order, by the order's name."""
+
+    json_keys = """
+        file=subject.file run=subject.run processes=subject.processes messages=subject.messages
+        unreceived perhaps_received reading notes=subject.notes
+        holes orders unknown strongest crowns=smallest_crowns by_process=subject.by_process context
+        properties=subject.delivery?
+        """
 
     subject: Subject
     reading: UnreceivedPolicy
@@ -95,9 +102,11 @@ class Classification(Drawn, Mapping[str, Verdict]):
             return False
         return all(self.verdicts)
 
-    def __repr__(self) -> str:
+    @property
+    def brief(self) -> str:
+        """The number of messages, and the orders kept."""
         kept = ", ".join(self.kept) or "none"
-        return in_brackets(f"{some(self.subject.messages, 'message')}: kept: {kept}")
+        return f"{some(self.subject.messages, 'message')}: kept: {kept}"
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.verdicts))
@@ -124,9 +133,9 @@ class Classification(Drawn, Mapping[str, Verdict]):
         """True if there is a violation to be shown."""
         return any(verdict.shows_violation for verdict in self.verdicts)
 
-    def to_pandas(self) -> DataFrame:
+    def rows(self) -> list[dict[str, Any]]:
         """One row per order: `order`, `verdict`, and the reason in one line."""
-        return data_frame({"order": one.order, "verdict": one.outcome, "because": one.because} for one in self.verdicts)
+        return [{"order": one.order, "verdict": one.outcome, "because": one.because} for one in self.verdicts]
 
     @property
     def outcomes(self) -> dict[str, Outcome]:
@@ -158,30 +167,40 @@ class Classification(Drawn, Mapping[str, Verdict]):
             "smallest_strong": None if strong is None else strong.json(c),
         }
 
-    def json(self) -> dict[str, Any]:
-        by_process = self.subject.by_process
-        around = self.subject.context if isinstance(self.subject, LargeRun) else None
-        delivery = self.subject.delivery
-        return {
-            "file": self.subject.file,
-            "run": self.subject.run,
-            "processes": self.subject.processes,
-            "messages": self.subject.messages,
-            "unreceived": [{"message": name, "receiver": receiver} for name, receiver in self.subject.unreceived],
-            "perhaps_received": [
-                {"message": name, "receiver": receiver} for name, receiver in self.subject.perhaps_received
-            ],
-            "reading": self.reading,
-            "notes": list(self.subject.notes),
-            "holes": [{"process": hole.process, "text": hole.text} for hole in self.subject.holes],
-            "orders": {verdict.order: verdict.json() for verdict in self.verdicts},
-            "unknown": {one.order: one.unknown for one in self.verdicts if one.outcome == "unknown"},
-            "strongest": self.strongest,
-            "crowns": self.crowns(),
-            "by_process": None if by_process is None else [one.json() for one in by_process],
-            "context": None if around is None else around.json(),
-            **({} if delivery is None else {"properties": delivery.json()}),
-        }
+    @property
+    def unreceived(self) -> list[dict[str, str]]:
+        """Each message and receiver that does not receive it."""
+        return [{"message": name, "receiver": receiver} for name, receiver in self.subject.unreceived]
+
+    @property
+    def perhaps_received(self) -> list[dict[str, str]]:
+        """Each message and receiver that may have received it in a hole."""
+        return [{"message": name, "receiver": receiver} for name, receiver in self.subject.perhaps_received]
+
+    @property
+    def holes(self) -> list[dict[str, str | None]]:
+        """What the log has lost, and on whose line that shows."""
+        return [{"process": hole.process, "text": hole.text} for hole in self.subject.holes]
+
+    @property
+    def context(self) -> Context | None:
+        """The events around the first violation, of a large run."""
+        return self.subject.context if isinstance(self.subject, LargeRun) else None
+
+    @property
+    def smallest_crowns(self) -> dict[str, Any] | None:
+        """As `crowns`."""
+        return self.crowns()
+
+    @property
+    def orders(self) -> dict[str, Any]:
+        """The outcome and the witness for each order."""
+        return {verdict.order: verdict.json() for verdict in self.verdicts}
+
+    @property
+    def unknown(self) -> dict[str, str | None]:
+        """Why it is unknown whether an order is kept, for each such order."""
+        return {one.order: one.unknown for one in self.verdicts if one.outcome == "unknown"}
 
 
 class ClassifiedRuns(Sized):

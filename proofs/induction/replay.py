@@ -6,8 +6,8 @@ interleaving. If none of these runs violates anything, the proof may not fit rat
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
@@ -16,7 +16,7 @@ from crownless.model_check.runs.runs import Run
 from crownless.model_check.system.properties import properties_of
 from crownless.model_check.system.request import Check, NotApplicable
 from crownless.runtime.ending import Limits
-from crownless.runtime.printable import in_brackets
+from crownless.spec.result import Result
 
 from .proved_properties import LIVE, SAFE
 
@@ -39,8 +39,13 @@ class Refutation(NamedTuple):
     breaks: str
 
 
-class Search(NamedTuple):
+@dataclass(frozen=True)
+class Search(Result):
     """A search for a refuting run."""
+
+    json_keys = "channel processes messages scope violates=refutation.breaks run=refutation.run incomplete"
+    processes = PROCESSES
+    messages = MAX_MESSAGES
 
     channel: str
     scope: str  #: the runs that were looked for
@@ -48,20 +53,11 @@ class Search(NamedTuple):
     #: Why not every run within the limits was explored, if so.
     incomplete: str | None = None
 
-    def __repr__(self) -> str:
+    @property
+    def brief(self) -> str:
+        """What was found, and where it was looked for."""
         found = "nothing refuted" if self.refutation is None else f"violates {self.refutation.breaks}"
-        return in_brackets(f"{found}; {self.scope}")
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "channel": self.channel,
-            "processes": list(PROCESSES),
-            "messages": MAX_MESSAGES,
-            "scope": self.scope,
-            "violates": None if self.refutation is None else self.refutation.breaks,
-            "run": None if self.refutation is None else self.refutation.run.json(),
-            "incomplete": self.incomplete,
-        }
+        return f"{found}; {self.scope}"
 
 
 def search(protocol: type[ProtocolMachine], order: str, channel: str | None = None) -> Search:
@@ -79,7 +75,7 @@ def search(protocol: type[ProtocolMachine], order: str, channel: str | None = No
                 if found.refutation is not None:
                     return found
     except NotApplicable as error:
-        return found._replace(incomplete=error.message)
+        return replace(found, incomplete=error.message)
     return found
 
 
@@ -89,4 +85,4 @@ def _searched(check: Check, before: Search) -> Search:
     result = run_check(chosen, Limits(states=MAX_STATES), engine="plain")
     runs = [Refutation(each.run, name) for name, each in result.violations.items() if each.run is not None]
     shortest = min(runs, key=lambda refutation: len(refutation.run), default=None)
-    return before._replace(refutation=shortest, incomplete=before.incomplete or result.exploration.stopped)
+    return replace(before, refutation=shortest, incomplete=before.incomplete or result.exploration.stopped)

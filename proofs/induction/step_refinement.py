@@ -43,6 +43,7 @@ from crownless.proofs.language.symbolic_queues import (
 )
 from crownless.proofs.language.terms import Term
 from crownless.runtime.printable import shown
+from crownless.spec.result import Result
 
 from .queue_abstraction import AbstractState, FlagField, OptionField, PacketKind, QueueField, StageEvent, fixed_by
 from .queues import QueueProof
@@ -52,8 +53,10 @@ Formula = Term
 
 
 @dataclass(frozen=True)
-class Compared:
+class Compared(Result):
     """A machine's steps, compared with the proved ones in every state of this many processes, after any messages."""
+
+    json_keys = "processes states differs"
 
     processes: int
     states: int

@@ -38,6 +38,7 @@ from crownless.proofs.language.z3_query import Answer, model_of
 from crownless.proofs.proving import PROOFS
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import with_article
+from crownless.spec.result import Result
 
 from .program_properties import at_end, at_rest, crown, cycle_of_sends, delivers_again, overtakes, refuses
 from .symbolic_entries import Condition, SymbolicEntries, all_hold, any_holds, negated
@@ -59,8 +60,10 @@ class ReplayFailed(AssertionError):
 
 
 @dataclass(frozen=True)
-class PropertyFinding:
+class PropertyFinding(Result):
     """z3's verdict on one property. `run` violates it, or, for a `sometimes` property, reaches it."""
+
+    json_keys = "name=property.name kind=property.kind verdict run shortest gave_up note seconds"
 
     property: Property
     verdict: Outcome
@@ -72,22 +75,12 @@ class PropertyFinding:
     gave_up: bool = False
     seconds: float = 0.0
 
-    def json(self) -> dict[str, Any]:
-        return {
-            "name": self.property.name,
-            "kind": self.property.kind,
-            "verdict": self.verdict,
-            "run": None if self.run is None else self.run.json(),
-            "shortest": self.shortest,
-            "gave_up": self.gave_up,
-            "note": self.note,
-            "seconds": round(self.seconds, 3),
-        }
-
 
 @dataclass(frozen=True)
-class ProgramVerdict:
+class ProgramVerdict(Result):
     """z3's verdict on a program under a protocol."""
+
+    json_keys = "protocol program channel verdict completes scope properties not_asked seconds"
 
     protocol: str
     program: str
@@ -118,19 +111,6 @@ class ProgramVerdict:
         if always.verdict != "violated":
             return "unknown" if always.gave_up else "always"
         return "unknown" if can.gave_up else "sometimes" if can.verdict == "holds" else "never"
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "protocol": self.protocol,
-            "program": self.program,
-            "channel": self.channel,
-            "verdict": self.verdict,
-            "completes": self.completes,
-            "scope": self.scope,
-            "properties": [found.json() for found in self.properties],
-            "not_asked": list(self.not_asked),
-            "seconds": round(self.seconds, 3),
-        }
 
 
 def judge(

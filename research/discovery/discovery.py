@@ -28,6 +28,7 @@ from crownless.proofs.proving import PROOFS
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import listed
+from crownless.spec.result import Result
 
 from .candidates import Candidates
 from .houdini import CounterexampleQuery, Entries, Induction, Kept, Placed, always, kept
@@ -43,8 +44,14 @@ RUNS = ((2, 6, 10, 1), (3, 6, 20, 1), (4, 6, 10, 1), (3, 12, 20, 3), (4, 12, 20,
 
 
 @dataclass(frozen=True)
-class Discovered:
+class Discovered(Result):
     """The invariants found of a protocol."""
+
+    json_keys = """
+        protocol candidates survived inductive runs situations overtakes independent given_up safe waits_only_for_causes
+        live needed needed_for_waiting confirmed processes messages assumptions=assumed seconds
+        """
+    processes = messages = "any number"
 
     protocol: str
     #: Numbers of sentences of the grammar; of those that no simulated run refutes; of those that every step keeps.
@@ -75,17 +82,6 @@ class Discovered:
     def verdict(self) -> str:
         """As in a check."""
         return {"proved": "holds", "refuted": "violated"}.get(self.safe, "unknown")
-
-    def json(self) -> dict[str, Any]:
-        return {
-            **{name: value for name, value in vars(self).items() if name != "seconds"},
-            "needed": list(self.needed),
-            "needed_for_waiting": list(self.needed_for_waiting),
-            "processes": "any number",
-            "messages": "any number",
-            "assumptions": self.assumed,
-            "seconds": round(self.seconds, 3),
-        }
 
     @property
     def proved(self) -> list[str]:
