@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Result:
     """A result or a part of one. A subclass declares its keys; it may say what it is, `brief`, and have `rows`."""
 
-    #: The keys of its JSON, in their order: each an attribute, or `key=attribute`, where dots lead to parts, if there are.
+    #: The keys of its JSON, in their order: each an attribute, or `key=attribute`, where dots lead to parts.
     #: One that ends in `?` is left out where it is None, false or empty.
     json_keys: ClassVar[str] = ""
 

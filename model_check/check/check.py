@@ -22,13 +22,21 @@ from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.lassos import Lassos
 from crownless.model_check.search.shortest import shortest_run
 from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
-from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS, Property
+from crownless.model_check.system.properties import (
+    DELIVERS_ALL,
+    DELIVERS_ONCE,
+    DELIVERS_SOMETHING,
+    NEVER_BLOCKS,
+    NOTHING_DELIVERED,
+    Property,
+)
 from crownless.model_check.system.request import Check, ResolvedCheck
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits, Stopped, looking, state_limit_reached, stoppable, watching
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY
 from crownless.runtime.printable import listed, printable_name, shown, some
+from crownless.spec.orders import ORDERS
 
 from .check_result import CheckResult, PropertyResult
 
@@ -36,6 +44,8 @@ if TYPE_CHECKING:
     from crownless.model_check.native.checkpoints import Checkpoint
     from crownless.model_check.native.shortest_run_slice import ShortestRuns
 
+#: What says nothing where nothing is delivered.
+OF_DELIVERIES = {*ORDERS, DELIVERS_ONCE.name}
 #: The first try by the plain explorer ends beyond this number of states.
 FIRST_TRY_STATES = 10_000
 #: Up to this number of states, searching all of them again for a run to show is as fast as leaving most out.
@@ -343,6 +353,8 @@ class Search:
             )
         if found.stopped:
             return PropertyResult(known, "unknown", note=f"not violated before the search ended: {found.stopped}")
+        if known.name in OF_DELIVERIES and DELIVERS_SOMETHING.name not in found.reached:
+            return PropertyResult(known, "unknown", note=NOTHING_DELIVERED)
         note = "; ".join(
             filter(None, [_room_for_disagreement(self.check.workload, known), self._unjudged(found, known)])
         )

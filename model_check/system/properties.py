@@ -47,6 +47,8 @@ COMPLETES = Property(
     "completes", "live", "every process reaches the end of its program, and every send event on the way happens"
 )
 CAN_COMPLETE = Property("can-complete", "sometimes", "every process reaches the end of its program")
+#: Why no order is kept by what delivers nothing.
+NOTHING_DELIVERED = "no message is ever delivered"
 DELIVERS_SOMETHING = Property("delivers-something", "sometimes", "a message is delivered")
 HOLDS_BACK = Property("holds-back", "sometimes", "a packet is there that is not deliverable yet")
 RELEASES = Property("releases", "sometimes", "a packet held back in one local state is deliverable in another")

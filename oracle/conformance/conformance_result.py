@@ -13,6 +13,7 @@ from crownless.model_check.system.properties import (
     DELIVERS_ONCE,
     DELIVERS_SOMETHING,
     NEVER_BLOCKS,
+    NOTHING_DELIVERED,
     Property,
 )
 from crownless.runtime.errors import Undecided
@@ -33,8 +34,6 @@ PROPERTIES = {
     **{known.name: known for known in (DELIVERS_ONCE, DELIVERS_ALL, NEVER_BLOCKS, DELIVERS_SOMETHING)},
     **{name: Property(name, "always", ORDERS[name].demands) for name in JUDGED},
 }
-#: Why no order is kept by nodes that deliver nothing.
-NOTHING_DELIVERED = "no message is ever delivered"
 #: Bounds (processes, messages) at which an order has fewer computations than each weaker one.
 DISTINGUISHED_AT: dict[Sends, dict[str, tuple[int, int]]] = {
     "unicast": {"causal": (3, 3), "mailbox": (4, 4), "one-n": (4, 4), "n-n": (3, 4)},

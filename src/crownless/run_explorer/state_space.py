@@ -14,10 +14,15 @@ from crownless.model_check.search.explorer import live_properties_violated
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.system.local_variables import variables_of
 from crownless.model_check.system.named_numbers import comparisons
-from crownless.model_check.system.properties import DELIVERS_ALL, NEVER_BLOCKS, default_orders, not_promised
+from crownless.model_check.system.properties import (
+    DELIVERS_ALL,
+    NEVER_BLOCKS,
+    NOTHING_DELIVERED,
+    default_orders,
+    not_promised,
+)
 from crownless.model_check.system.request import ResolvedCheck
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
-from crownless.oracle.conformance.conformance_result import NOTHING_DELIVERED
 from crownless.oracle.conformance.node_machine import pending_in
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.runtime.printable import printable

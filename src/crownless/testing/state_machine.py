@@ -14,12 +14,11 @@ from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.protocol_validation import WrongMachine, check_class
 from crownless.model_check.runs.runs import run_of, wrong_event
 from crownless.model_check.runs.stepwise import StepwiseRun
-from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, not_promised
+from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NOTHING_DELIVERED, not_promised
 from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES, Check, ResolvedCheck
 from crownless.model_check.system.system import Action, System
 from crownless.oracle.conformance.answers import Answers
 from crownless.oracle.conformance.conformance_request import DELIVERY, Request
-from crownless.oracle.conformance.conformance_result import NOTHING_DELIVERED
 from crownless.oracle.conformance.in_process import InProcess, promises_of, sends_of
 from crownless.oracle.conformance.network import Move, Network, WrongNode, root_of
 from crownless.oracle.conformance.node_machine import check_of_walks
