@@ -60,16 +60,6 @@ def test_the_exit_codes_for_ci_are_those_on_the_page(crownless: Crownless, tmp_p
             assert crownless(*command.split()).code == int(code), command
 
 
-def test_the_commands_of_the_workflow_pass(crownless: Crownless, tmp_path: Path) -> None:
-    list(run_page(page("ci").read_text("utf-8"), tmp_path))
-    text = (tmp_path / "crownless.yml").read_text("utf-8")
-    commands = [command.split() for command in re.findall(r"^ +- run: (crownless .*|pytest .*)$", text, re.MULTILINE)]
-    assert [program for program, *_ in commands] == ["crownless", "pytest"]
-    with importable_from(tmp_path), contextlib.chdir(tmp_path):
-        assert crownless(*commands[0][1:]).code == 0
-    assert "2 passed" in printed_in(tmp_path, " ".join(commands[1]))
-
-
 def test_the_errors_shown_are_those_of_the_ledger() -> None:
     assert table_shown(*ERRORS) == errors_table()
 

@@ -30,7 +30,7 @@ from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 
 PROGRAM = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive from P2; receive from P1\n"
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OTHER = "repeat the original check, or start anew with --checkpoint and another directory"
 
 
@@ -142,7 +142,7 @@ def test_a_protocol_of_ones_own_is_named_again(crownless: Crownless, tmp_path: P
 
 
 #: A search in a process of its own that saves every level; the arguments are the directory and the level to wait at.
-HELPERS = Path(__file__).parents[1] / "helpers"
+HELPERS = Path(__file__).parents[2] / "helpers"
 SEARCH = """
 import os, sys, time
 from pathlib import Path
