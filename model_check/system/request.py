@@ -1,6 +1,6 @@
 """The request of a check, and the same with every name, default and bound resolved."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -260,6 +260,13 @@ class ResolvedCheck(Result):
     def self_sends(self) -> bool:
         """True if processes may send to themselves in the free workload."""
         return isinstance(self.workload, Free) and self.workload.self_sends
+
+
+def refuse_asynchronous(orders: Iterable[str]) -> None:
+    """Raises `BadInput` if it is among the orders that a user names: a check of it would decide nothing."""
+    if "asynchronous" in orders:
+        what = "a violation of it also violates delivers-once, which is always checked"
+        raise BadInput(f"--order asynchronous: {what}", hint="name another order")
 
 
 # -- machines and their parameters -------------------------------------------------------------------------------------

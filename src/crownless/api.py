@@ -309,19 +309,21 @@ def logger() -> logging.Logger:
 
 def _request(protocol: ProtocolLike, processes: int | None, messages: int | None, **scope: Unpack[Scope]) -> Check:
     """The request made from these arguments; a program may be given as a text."""
-    from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES, Check
+    from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES, Check, refuse_asynchronous
 
     program = scope.pop("program", None)
     if program is not None and any((processes, messages, scope.get("sends"), scope.get("self_sends"))):
         hint = "leave out `processes`, `messages`, `sends` and `self_sends`"
         raise BadInput("`program`: a program has its own processes and messages", hint=hint)
+    orders = arguments.names("orders", scope.get("orders", ()))
+    refuse_asynchronous(orders)
     return Check(
         protocol,
         arguments.optional_number("processes", processes, most=MAX_PROCESSES),
         arguments.optional_number("messages", messages, most=MAX_MESSAGES),
         None if program is None else _script(program),
         scope.get("channel"),
-        arguments.names("orders", scope.get("orders", ())),
+        orders,
         scope.get("sends"),
         bool(scope.get("self_sends")),
         arguments.settings("parameters", scope.get("parameters") or {}),

@@ -382,3 +382,8 @@ def test_str_says_or_draws_what_repr_leaves_out(results: dict[str, Any]) -> None
     assert repr(proved) == f"<rst: {outcomes}; {len(proved.claims)} claims>"
     assert all(put.claim.name in str(proved) for put in proved.claims)
     assert str(proved).splitlines()[0] == "rst, of its code; processes: any number; messages: any number"
+
+
+def test_an_order_that_a_check_would_not_decide_is_refused() -> None:
+    with pytest.raises(cr.BadInput, match="asynchronous: a violation of it also violates delivers-once"):
+        cr.check("rst", 2, 2, orders=["asynchronous"])

@@ -4,7 +4,7 @@
 
 writes into the documents, and into the pages of `docs/`, what the commands print now; into
 `docs/protocols.md` its table from the registry, into `docs/errors_in_the_papers.md` its table from the ledger,
-into `docs/gallery.md` its pictures,
+into `docs/gallery.md` its pictures, into `docs/options.md` the options of all commands,
 and into the notebooks of `examples/` what their cells give.
 Read the difference before you commit it.
 """
@@ -163,6 +163,7 @@ if __name__ == "__main__":
     from doc_pages import rewrite_pages
     from gallery import rewrite_gallery
     from notebooks import NOTEBOOKS, rewrite_notebook
+    from options_page import rewrite_options
     from worked_example import with_the_example
 
     rewrite("README.md", printed)
@@ -174,5 +175,6 @@ if __name__ == "__main__":
         rewrite("CONTRIBUTING.md", run)
     rewrite_pages()
     rewrite_gallery()
+    rewrite_options()
     for notebook in NOTEBOOKS:
         rewrite_notebook(notebook)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line_runner import Crownless
@@ -306,3 +307,14 @@ def test_a_class_with_the_name_of_a_bundled_one_is_none() -> None:
     )
     assert is_bundled(Unordered)
     assert not is_bundled(like_it)
+
+
+def test_of_an_order_nothing_is_said_where_nothing_is_delivered() -> None:
+    class Idle(Unordered):
+        def on_packet(self, i: int, state: Any, packet: cr.Packet) -> list[cr.Step]:
+            return [cr.Step(state)]
+
+    found = cr.check(Idle, 2, 2, orders=["fifo", "causal"])
+    for name in ("fifo", "causal", "delivers-once"):
+        assert (found[name].verdict, found[name].note) == ("unknown", "no message is ever delivered")
+    assert found.verdict == "violated"

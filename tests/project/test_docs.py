@@ -7,13 +7,13 @@ import doctest
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from command_line_runner import Crownless
 from doc_pages import PAGES, PAGES_ON_SPARK, ROOT, importable_from, page, printed_in, run_page
 from goldens import ERRORS, documents_with_sources, errors_table, source_list, table_shown, timeless
 from notebooks import NOTEBOOKS, read_notebook, run_cells
+from options_page import PAGE, options_page
 
 import crownless as cr
 from crownless.drawing.between_orders import SMALLEST as BETWEEN
@@ -21,8 +21,6 @@ from crownless.drawing.between_orders import smallest_between
 from crownless.spec.bibliography import BIBLIOGRAPHY, references
 from crownless.spec.orders import ORDERS
 
-if TYPE_CHECKING:
-    pass
 CONCEPTS = page("concepts").read_text("utf-8")
 
 
@@ -58,6 +56,10 @@ def test_the_exit_codes_for_ci_are_those_on_the_page(crownless: Crownless, tmp_p
         assert crownless("new", "mine.py").code == 0
         for command, code in rows:
             assert crownless(*command.split()).code == int(code), command
+
+
+def test_the_page_of_options_is_that_of_the_commands() -> None:
+    assert PAGE.read_text("utf-8") == options_page()
 
 
 def test_the_errors_shown_are_those_of_the_ledger() -> None:

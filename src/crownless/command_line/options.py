@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import Setting
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.system.request import load_program
+from crownless.model_check.system.request import load_program, refuse_asynchronous
 from crownless.runtime import research_parts
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
@@ -112,9 +112,8 @@ def _system(*, settings: dict[str, Setting], program: str | None = None, **given
         raise BadInput("a program has its own processes and messages", hint=hint)
     if "sends" in system:
         known_sends(system["sends"])
-    if "asynchronous" in system.get("orders", ()):
-        what = "a violation of it also violates delivers-once, which is always checked"
-        raise BadInput(f"--order asynchronous: {what}", hint="name another order")
+    if "orders" in system:
+        refuse_asynchronous(system["orders"])
     return system
 
 

@@ -6,15 +6,11 @@ import contextlib
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from command_line_runner import Crownless
 from doc_pages import PAGES, ROOT, importable_from, page, printed_in, run_page
 from goldens import timeless
-
-if TYPE_CHECKING:
-    pass
 
 
 @pytest.mark.parametrize("name", PAGES)
