@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """A result or a part of one. A subclass declares its keys; it may say what it is, `brief`, and have `rows`."""
+    """A result or a part of one: a subclass declares its keys, and may say what it is, `brief`."""
 
-    #: The keys of its JSON, in their order: each an attribute, or `key=attribute`, where dots lead to parts.
-    #: One that ends in `?` is left out where it is None, false or empty.
+    #: The keys of its JSON, in their order: each an attribute, or `key=attribute`, where dots lead to parts. One that
+    #: ends in `?` is left out where it is None or an empty tuple. Those called `seconds` have three places.
     json_keys: ClassVar[str] = ""
 
     def __init_subclass__(cls, **facts: Any) -> None:
@@ -38,16 +39,20 @@ class Result:
         for word in self.json_keys.split():
             key, _, path = word.removesuffix("?").partition("=")
             value = _reached(self, path or key)
-            if value or not word.endswith("?"):
-                found[key] = plain(value)
+            if not (word.endswith("?") and (value is None or value == ())):
+                found[key] = round(value, 3) if key == "seconds" else plain(value)
         return found
 
+
+class Table:
+    """A result that is a table, too."""
+
+    @abstractmethod
     def rows(self) -> Iterable[Mapping[str, Any]]:
         """The rows of its table."""
-        return [self.json()]
 
     def to_pandas(self) -> DataFrame:
-        """The rows of its table as a data frame; raises `BadInput` if pandas is not installed."""
+        """The `rows` of its table as a data frame; raises `BadInput` if pandas is not installed."""
         return data_frame(self.rows())
 
 
@@ -59,13 +64,11 @@ def _reached(value: Any, path: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON has it: results by their keys, fractions such as seconds to three places."""
+    """The value as JSON has it, results by their keys."""
     if hasattr(value, "json"):
         return value.json()
-    if isinstance(value, float):
-        return round(value, 3)
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     return value

@@ -28,6 +28,7 @@ from crownless.model_check.system.properties import (
     DELIVERS_SOMETHING,
     NEVER_BLOCKS,
     NOTHING_DELIVERED,
+    OF_DELIVERIES,
     Property,
 )
 from crownless.model_check.system.request import Check, ResolvedCheck
@@ -36,7 +37,6 @@ from crownless.runtime.ending import Limits, Stopped, looking, state_limit_reach
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY
 from crownless.runtime.printable import listed, printable_name, shown, some
-from crownless.spec.orders import ORDERS
 
 from .check_result import CheckResult, PropertyResult
 
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from crownless.model_check.native.checkpoints import Checkpoint
     from crownless.model_check.native.shortest_run_slice import ShortestRuns
 
-#: What says nothing where nothing is delivered.
-OF_DELIVERIES = {*ORDERS, DELIVERS_ONCE.name}
 #: The first try by the plain explorer ends beyond this number of states.
 FIRST_TRY_STATES = 10_000
 #: Up to this number of states, searching all of them again for a run to show is as fast as leaving most out.

@@ -30,7 +30,7 @@ from crownless.runtime.errors import NoSuchName, Undecided, no_such_name
 from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.dataframes import StateGraph
 from crownless.spec.drawn import Drawn
-from crownless.spec.result import Result
+from crownless.spec.result import Result, Table
 
 Outcome = Literal["holds", "violated", "unknown"]
 
@@ -92,7 +92,7 @@ class Suite(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CheckResult(Result, Drawn):
+class CheckResult(Result, Table, Drawn):
     """The verdict on each property, and the counts that go with it.
 
     It is true if all of them hold; an unknown verdict has no truth value, and raises `Undecided`.

@@ -9,7 +9,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import some
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import ORDERS, kept_orders
-from crownless.spec.result import Result
+from crownless.spec.result import Result, Table
 
 MAX_PROCESSES = 8
 MAX_MESSAGES = 8
@@ -18,7 +18,7 @@ EVERY = 256
 
 
 @dataclass(frozen=True)
-class Count(Result):
+class Count(Result, Table):
     """Complete computations of labelled processes, messages up to renaming. `stopped`: why there may be more, or None
     if all are counted.
     """

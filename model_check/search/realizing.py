@@ -16,7 +16,7 @@ from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest, telling
-from crownless.spec.result import Result
+from crownless.spec.result import Result, Table
 
 from .generating import EVERY, Form, Search, computation_of, form_of, generate, possible
 
@@ -38,7 +38,7 @@ class Comparison:
 
 
 @dataclass(repr=False)
-class Realization(Result):
+class Realization(Result, Table):
     """The answer. `computations` counts the generated ones with exactly as many messages as the bound.
 
     `violated_by`: the smallest generated computation that violates the promise. `impossible`: the number of generated

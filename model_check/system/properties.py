@@ -57,6 +57,9 @@ RELEASES = Property("releases", "sometimes", "a packet held back in one local st
 LIVE = (DELIVERS_ALL, NEVER_BLOCKS, COMPLETES)
 SOMETIMES = (CAN_COMPLETE, DELIVERS_SOMETHING, HOLDS_BACK, RELEASES)
 
+#: What says nothing where nothing is delivered.
+OF_DELIVERIES = frozenset({*ORDERS, DELIVERS_ONCE.name})
+
 #: The orders that are defined of the deliveries at one process alone.
 AT_ONE_RECEIVER = tuple(order.name for order in ORDERS.values() if order.at_one_receiver)
 

@@ -262,11 +262,11 @@ class ResolvedCheck(Result):
         return isinstance(self.workload, Free) and self.workload.self_sends
 
 
-def refuse_asynchronous(orders: Iterable[str]) -> None:
-    """Raises `BadInput` if it is among the orders that a user names: a check of it would decide nothing."""
+def refuse_asynchronous(orders: Iterable[str], option: str) -> None:
+    """Raises `BadInput` if it is among the orders that a user names by this option; a check would decide nothing."""
     if "asynchronous" in orders:
         what = "a violation of it also violates delivers-once, which is always checked"
-        raise BadInput(f"--order asynchronous: {what}", hint="name another order")
+        raise BadInput(f"{option} asynchronous: {what}", hint="name another order")
 
 
 # -- machines and their parameters -------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from crownless.model_check.system.properties import (
     DELIVERS_SOMETHING,
     NEVER_BLOCKS,
     NOTHING_DELIVERED,
+    OF_DELIVERIES,
     Property,
 )
 from crownless.runtime.errors import Undecided
@@ -125,7 +126,10 @@ def merged(
                 for weak in JUDGED
                 if weak in below and is_violated(weak)
             ]
-        for such in (violated, [line for line in found if line.verdict == "unknown"]):
+        for such in (
+            violated,
+            [line for line in found if line.verdict == "unknown" and line.note != NOTHING_DELIVERED],
+        ):
             if such:
                 return next((line for line in such if line.run is not None), such[0])
         if name not in FAILURES and any(map(is_violated, FAILURES)):
@@ -136,7 +140,7 @@ def merged(
             return PropertyResult(known, "unknown", note=note)
         if pending is not None:
             return PropertyResult(known, "unknown", note=pending)
-        if name in ORDERS and lines[DELIVERS_SOMETHING.name].verdict != "holds":
+        if name in OF_DELIVERIES and line_of(DELIVERS_SOMETHING.name).verdict != "holds":
             return PropertyResult(known, "unknown", note=NOTHING_DELIVERED)
         return found[0]
 
@@ -378,5 +382,5 @@ class Conformance(CheckResult):
         return [decided[name] for name in (*DELIVERY, DELIVERS_SOMETHING.name) if name in decided]
 
     def json(self) -> dict[str, Any]:
-        """The result under the stable keys of the command line."""
+        """The result under its own keys: those of a check say what was asked of a protocol."""
         return Result.json(self)

@@ -26,7 +26,7 @@ from crownless.spec.crowns import smallest_crown
 from crownless.spec.delivery_disorder import ProcessSummary
 from crownless.spec.drawn import Drawn
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, earned, strongest_of
-from crownless.spec.result import Result
+from crownless.spec.result import Result, Table
 
 if TYPE_CHECKING:
     from crownless.oracle.logs.delivery import Delivery
@@ -69,7 +69,7 @@ Subject = NamedComputation | LargeRun
 
 
 @dataclass(frozen=True)
-class Classification(Result, Drawn, Mapping[str, Verdict]):
+class Classification(Result, Table, Drawn, Mapping[str, Verdict]):
     """The verdict on each requested order, by the order's name."""
 
     json_keys = """
@@ -189,7 +189,7 @@ class Classification(Result, Drawn, Mapping[str, Verdict]):
 
     @property
     def smallest_crowns(self) -> dict[str, Any] | None:
-        """As `crowns`."""
+        """As JSON has them: see `crowns`."""
         return self.crowns()
 
     @property

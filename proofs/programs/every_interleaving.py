@@ -13,7 +13,7 @@ runs rests on z3 alone. Effort is bounded by z3's count of its steps; where it g
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import z3
@@ -29,6 +29,8 @@ from crownless.model_check.system.properties import (
     DELIVERS_ONCE,
     DELIVERS_SOMETHING,
     HOLDS_BACK,
+    NOTHING_DELIVERED,
+    OF_DELIVERIES,
     Property,
 )
 from crownless.model_check.system.request import Check, ResolvedCheck
@@ -137,6 +139,9 @@ def judge(
                 if progress is not None:
                     progress(known.name)
                 found.append(queries.decide(known))
+    delivers = next(each for each in found if each.property.name == DELIVERS_SOMETHING.name)
+    if delivers.verdict != "holds" and not delivers.gave_up:
+        found = [_without_deliveries(each) for each in found]
     return ProgramVerdict(
         resolved.protocol,
         program.name,
@@ -146,6 +151,12 @@ def judge(
         _scope(resolved, effort),
         time.monotonic() - started,
     )
+
+
+def _without_deliveries(found: PropertyFinding) -> PropertyFinding:
+    """What is known of the property where no message is ever delivered."""
+    says_nothing = found.property.name in OF_DELIVERIES and found.verdict == "holds"
+    return replace(found, verdict="unknown", note=NOTHING_DELIVERED) if says_nothing else found
 
 
 # -- supported checks --------------------------------------------------------------------------------------------------

@@ -316,7 +316,7 @@ def _request(protocol: ProtocolLike, processes: int | None, messages: int | None
         hint = "leave out `processes`, `messages`, `sends` and `self_sends`"
         raise BadInput("`program`: a program has its own processes and messages", hint=hint)
     orders = arguments.names("orders", scope.get("orders", ()))
-    refuse_asynchronous(orders)
+    refuse_asynchronous(orders, "`orders`")
     return Check(
         protocol,
         arguments.optional_number("processes", processes, most=MAX_PROCESSES),

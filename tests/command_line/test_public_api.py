@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 import pickle
 import subprocess
@@ -387,3 +388,17 @@ def test_str_says_or_draws_what_repr_leaves_out(results: dict[str, Any]) -> None
 def test_an_order_that_a_check_would_not_decide_is_refused() -> None:
     with pytest.raises(cr.BadInput, match="asynchronous: a violation of it also violates delivers-once"):
         cr.check("rst", 2, 2, orders=["asynchronous"])
+
+
+def test_what_a_search_that_ended_early_found_is_json_too() -> None:
+    found = cr.conform(Relay, 2, 2, replies=0)
+    assert found.realization is not None
+    cut = dataclasses.replace(found.realization.found, stopped="out of time")
+    stopped = dataclasses.replace(found.realization, found=cut)
+    shown = dataclasses.replace(found, searches=tuple(each._replace(realization=stopped) for each in found.searches))
+    assert json.loads(json.dumps(shown.json()))["generates"]["decided"] is False
+
+
+def test_only_seconds_are_rounded() -> None:
+    found = cr.conform(Relay, 2, 1, replies=0)
+    assert found.json()["repeats"]["excluded_probability"] == found.repeats.excluded

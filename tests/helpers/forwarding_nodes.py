@@ -36,9 +36,6 @@ class Forwards:
         self.deliver(packet)
 
 
-# -- in tests ----------------------------------------------------------------------------------------------------------
-
-
 def failure(subject: Any, **given: Any) -> str:
     with pytest.raises(AssertionError) as error:
         stateful(subject, messages=2, processes=(2, 2), walks=100, **given).TestCase("runTest").runTest()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from pathlib import Path
 
 import click
@@ -32,13 +33,13 @@ def options_page() -> str:
         options = [each for each in command.get_params(of_it) if isinstance(each, click.Option)]
         rows = [record for each in options if (record := each.get_help_record(of_it))]
         parts += [f"\n## {name}\n\n{command.get_short_help_str(200)}\n\n`{usage}`\n\n| option | meaning |\n|---|---|\n"]
-        parts += [f"| `{_in_a_cell(option)}` | {_in_a_cell(meaning)} |\n" for option, meaning in rows]
+        parts += [f"| <code>{_in_a_cell(option)}</code> | {_in_a_cell(meaning)} |\n" for option, meaning in rows]
     return "".join(parts)
 
 
 def _in_a_cell(text: str) -> str:
     """The text on one line, with nothing that ends a cell or begins an element."""
-    return re.sub(r"\s+", " ", text).replace("|", "\\|").replace("<", "&lt;").strip()
+    return escape(re.sub(r"\s+", " ", text).strip(), quote=False).replace("|", "&#124;")
 
 
 def rewrite_options() -> None:

@@ -32,9 +32,6 @@ def shown(proof: QueueProof) -> bool:
     return all(theorem(*claim, effort=200_000) for claim in claims)
 
 
-# -- steps of the machines ---------------------------------------------------------------------------------------------
-
-
 def machine_steps_are_shown(machine: type[ProtocolMachine]) -> bool:
     (proof,) = [proof for proof in QUEUES.values() if issubclass(machine, proof.protocol)]
     return steps_are_shown(replace(proof, protocol=machine))

@@ -7,8 +7,6 @@ from unittest.mock import patch
 
 from crownless.model_check.check.suite import SuiteRow, rows
 
-# -- expected verdicts -------------------------------------------------------------------------------------------------
-
 
 def few(*protocols: str) -> list[SuiteRow]:
     """The first row of each of these protocols."""

@@ -1,4 +1,4 @@
-"""A fault of each protocol is caught by the property that names it; the thorough tests have all faults."""
+"""A fault of each protocol is caught by the property that names it; the thorough tests have more."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _system(*, settings: dict[str, Setting], program: str | None = None, **given
     if "sends" in system:
         known_sends(system["sends"])
     if "orders" in system:
-        refuse_asynchronous(system["orders"])
+        refuse_asynchronous(system["orders"], "--order")
     return system
 
 

@@ -18,6 +18,7 @@ from crownless.model_check.system.properties import (
     DELIVERS_ALL,
     NEVER_BLOCKS,
     NOTHING_DELIVERED,
+    OF_DELIVERIES,
     default_orders,
     not_promised,
 )
@@ -239,7 +240,7 @@ class StateSpace:
     def undecided(self, name: str) -> str | None:
         """Why it is unknown whether all runs keep a property, although none of those searched so far violates it."""
         reason = self._undecided(name)
-        if reason is None and name in ORDERS and not (self._is_recorded or self._delivers_something):
+        if reason is None and name in OF_DELIVERIES and not (self._is_recorded or self._delivers_something):
             return NOTHING_DELIVERED
         return reason
 

@@ -76,6 +76,7 @@ def test_a_node_that_is_left_with_a_timer_a_thread_or_a_running_task_is_unknown_
     assert found.undecided.startswith(PENDING[kind])
     assert f"{Path(getfile(kind)).name}:" in found.undecided
     assert found["delivers-all"].verdict == found["fifo"].verdict == "unknown"
+    assert found["fifo"].note == found["delivers-once"].note == found.undecided
     assert found.kept == ["asynchronous"]
     assert (found.json()["pending"], found.json()["generates"]) == (found.undecided, None)
     assert found.undecided in str(found)

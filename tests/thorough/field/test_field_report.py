@@ -205,12 +205,22 @@ def stand_in(name: str) -> dict[str, Any]:
 
 
 NAMES = sorted(folder.parent.name for folder in STAND_INS.glob("*/stand_in.toml"))
-QUICK = {
-    name for name in NAMES if set(stand_in(name).get("needs", [])) <= {"python3"} and "thorough" not in stand_in(name)
-}
 
 
-@pytest.mark.parametrize("name", slow_where(lambda name: name not in QUICK, NAMES))
+def other_needs(name: str) -> tuple[str, ...]:
+    """The programs that it needs besides Python, such as those of a language."""
+    return tuple(sorted(set(stand_in(name).get("needs", [])) - {"python3"}))
+
+
+#: Of those that need the same the one that CI runs.
+ONE_EACH = {other_needs(name): name for name in reversed(NAMES) if "slow" not in stand_in(name)}
+
+
+def is_slow(name: str) -> bool:
+    return "slow" in stand_in(name) or (other_needs(name) != () and name != ONE_EACH[other_needs(name)])
+
+
+@pytest.mark.parametrize("name", slow_where(is_slow, NAMES))
 def test_an_adapter_runs_on_a_stand_in(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     facts = stand_in(name)
     for need in facts.get("needs", []):

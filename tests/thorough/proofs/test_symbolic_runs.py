@@ -12,7 +12,7 @@ import z3
 from command_line_runner import Crownless
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from symbolic_and_explored import TRIANGLE, both
+from symbolic_and_explored import TRIANGLE, agree, both
 
 from crownless.impl.ops import Integers
 from crownless.impl.protocols.rst import Rst
@@ -211,3 +211,10 @@ def test_where_z3_gives_up_more_effort_is_advised_once(crownless: Crownless) -> 
     code, out, _ = crownless("prove", "rst", "rst-before", "--effort", "6000")
     assert (code, out.count("raise --effort")) == (3, 1)
     assert re.search(r"^rst: z3 gave up on \d+ of its 48 claims$", out, re.MULTILINE)
+
+
+def test_where_no_run_delivers_anything_nothing_is_said_of_an_order() -> None:
+    crossed = "P1: send x to P2\nP2: send y to P1"
+    proved, explored = both("rst", crossed, "unordered")
+    assert {proved.found(name).verdict for name in ("fifo", "causal", "delivers-once")} == {"unknown"}
+    agree(proved, explored)
