@@ -14,7 +14,7 @@ from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.search.reachable import Reached, reachable, shortest_run_to
 from crownless.model_check.search.realizing import Realization, realize
-from crownless.model_check.system.properties import NEVER_BLOCKS, properties_of
+from crownless.model_check.system.properties import NEVER_BLOCKS, NOTHING_DELIVERED, properties_of
 from crownless.model_check.system.request import Check, load_program
 from crownless.model_check.system.system import System
 from crownless.proofs.induction.proved_properties import SHOWN, in_words
@@ -126,14 +126,22 @@ def holds(result: CheckResult, *properties: str) -> bool:
     )
 
 
+def violates_none(result: CheckResult, *properties: str) -> bool:
+    """True if no run violates these properties; also where no run delivers a message, so that `holds` is false."""
+    lines = [result[name] for name in properties or judged(result)]
+    return result.exploration.stopped is None and all(
+        line.verdict == "holds" or line.note == NOTHING_DELIVERED for line in lines
+    )
+
+
 def judged(result: CheckResult) -> list[str]:
     """The judged properties that must hold in every run."""
     return [each.property.name for each in result.properties if each.property.kind != "sometimes"]
 
 
 def safe(result: CheckResult) -> bool:
-    """True if FIFO and causal order are kept, and nothing is delivered twice."""
-    return holds(result, "fifo", "causal", "delivers-once")
+    """True if no run violates FIFO or causal order, or delivers twice; `live` is false where none delivers."""
+    return violates_none(result, "fifo", "causal", "delivers-once")
 
 
 def live(result: CheckResult) -> bool:
@@ -142,7 +150,9 @@ def live(result: CheckResult) -> bool:
 
 
 def keep(results: CheckResult | Sequence[CheckResult], *properties: str) -> Evidence:
-    """Every interleaving of the checks satisfies these properties; by default all that were judged."""
+    """Every interleaving of the checks satisfies these properties, by default all that were judged; in one check at
+    least that says something, since messages are delivered.
+    """
     every = [results] if isinstance(results, CheckResult) else list(results)
     broken = [
         Shown(f"breaks {name}", run)
@@ -153,7 +163,10 @@ def keep(results: CheckResult | Sequence[CheckResult], *properties: str) -> Evid
     names = dict.fromkeys(name for result in every for name in properties or judged(result))
     machines = dict.fromkeys(result.protocol for result in every)
     because = f"{', '.join(machines)}: {', '.join(names)} in {states(*every)}"
-    return Evidence(all(holds(result, *properties) for result in every), within(*every), because, tuple(broken[:1]))
+    kept = all(violates_none(result, *properties) for result in every) and any(
+        holds(result, *properties) for result in every
+    )
+    return Evidence(kept, within(*every), because, tuple(broken[:1]))
 
 
 def breaks(result: CheckResult, name: str, title: str, bundled: str | None = None) -> Evidence:
