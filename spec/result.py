@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -44,7 +44,7 @@ class Result:
         return found
 
 
-class Table:
+class Table(ABC):
     """A result that is a table, too."""
 
     @abstractmethod

@@ -372,7 +372,7 @@ class Conformance(CheckResult):
 
     @property
     def orders(self) -> dict[str, Any]:
-        """The result for each order judged, of which the verdict is that on an order."""
+        """The result for each order judged; its verdict says *kept* where that of a property says *holds*."""
         return {name: self[name].json() | {"verdict": verdict_on_order(self[name])} for name in self.request.judged}
 
     @property

@@ -9,7 +9,7 @@ import pytest
 
 
 def slow_where(is_slow: Callable[[Any], bool], cases: Iterable[Any]) -> list[Any]:
-    """The cases for `parametrize`; slow are those of which this is true."""
+    """The cases for `parametrize`; those for which `is_slow` is true are marked slow."""
     return [slow(case) if is_slow(case) else case for case in cases]
 
 

@@ -1,4 +1,4 @@
-"""State spaces and logs of which something is unknown."""
+"""State spaces and logs with a verdict that is unknown."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ COMMANDS = (
     "show counterexample-mg14",
     "vectors -n 2 -m 1 --out vectors.jsonl",
 )
-#: Those that take longest.
+#: The commands that take longest, left to `pytest -m slow`.
 LONG = {"prove rst --why", "claims KU2 SES5", f"conform {NODES}:ClockAfterCallback -n 3 -m 3"}
 
 

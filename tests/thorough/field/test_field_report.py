@@ -212,7 +212,7 @@ def other_needs(name: str) -> tuple[str, ...]:
     return tuple(sorted(set(stand_in(name).get("needs", [])) - {"python3"}))
 
 
-#: Of those that need the same the one that CI runs.
+#: For each set of needs the one stand-in that CI runs.
 ONE_EACH = {other_needs(name): name for name in reversed(NAMES) if "slow" not in stand_in(name)}
 
 
