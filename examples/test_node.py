@@ -33,9 +33,9 @@ class Node:
             self.next[source] += 1
 
 
-TestReordered = stateful(Node, order="fifo", channel="unordered").TestCase
-TestRepeated = stateful(Node, order="fifo", channel="duplicating").TestCase
-TestLost = stateful(Node, order="fifo", channel="lossy").TestCase
+TestReordered = stateful(Node, orders="fifo", channel="unordered").TestCase
+TestRepeated = stateful(Node, orders="fifo", channel="duplicating").TestCase
+TestLost = stateful(Node, orders="fifo", channel="lossy").TestCase
 
 
 def test_a_packet_that_overtakes_another_waits() -> None:

@@ -17,7 +17,8 @@ from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.induction.replay import REFUTES, Refutation, Search, search
 from crownless.proofs.induction.second_solver import recheck_with_cvc5
 from crownless.proofs.induction.step_refinement import Compared, step_claims
-from crownless.proofs.induction.theorem import ATTEMPTS, EFFORT, Claim, Outcome, Verdict, theorem, without_each
+from crownless.proofs.induction.theorem import ATTEMPTS, Claim, Outcome, Verdict, theorem, without_each
+from crownless.proofs.language.proof_request import EFFORT
 from crownless.proofs.language.symbolic_queues import UnsupportedStep
 from crownless.proofs.protocols.buffer import BUFFER
 from crownless.proofs.protocols.cbcast import CBCAST

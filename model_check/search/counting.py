@@ -1,12 +1,12 @@
 """The number of computations in each order."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from crownless.runtime.ending import Limits, look, stoppable
-from crownless.runtime.errors import BadInput
+from crownless.runtime.ending import look, stoppable
 from crownless.runtime.printable import some
+from crownless.runtime.requests import Limited, option
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import ORDERS, kept_orders
 from crownless.spec.result import Result, Table
@@ -15,6 +15,24 @@ MAX_PROCESSES = 8
 MAX_MESSAGES = 8
 #: The number of computations between two checks of the clock and of memory.
 EVERY = 256
+
+
+@dataclass(frozen=True)
+class CountRequest(Limited):
+    """The options of `crownless count`."""
+
+    processes: int = field(
+        metadata=option(
+            f"Number of processes, at most {MAX_PROCESSES}.", "number", "-n", "--processes", most=MAX_PROCESSES
+        )
+    )
+    messages: int = field(
+        metadata=option(f"Number of messages, at most {MAX_MESSAGES}.", "number", "-m", "--messages", most=MAX_MESSAGES)
+    )
+    _: KW_ONLY
+    self_sends: bool = field(
+        default=False, metadata=option("Processes may also send to themselves.", "flag", "--self-sends")
+    )
 
 
 @dataclass(frozen=True)
@@ -51,23 +69,13 @@ class Count(Result, Table):
         return [{"order": name, "computations": number} for name, number in self.counts.items()]
 
 
-def count(
-    n: int,
-    m: int,
-    *,
-    self_sends: bool = False,
-    limits: Limits | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> Count:
+def count(request: CountRequest, progress: Callable[[int], None] | None = None) -> Count:
     """Counts by enumeration, all of them or until a limit is reached; Ctrl-C also ends it. An order is decided only for
     computations that keep all orders which contain it.
     """
-    for option, value, most in (("-n", n, MAX_PROCESSES), ("-m", m, MAX_MESSAGES)):
-        if not 1 <= value <= most:
-            raise BadInput(f"{option} {value}: cannot be enumerated", hint=f"give 1 to {most}")
-    counts = dict.fromkeys(ORDERS, 0)
-    with stoppable(limits) as part:
-        for number, c in enumerate(computations(n, m, self_sends=self_sends)):
+    n, m, counts = request.processes, request.messages, dict.fromkeys(ORDERS, 0)
+    with stoppable(request.limits) as part:
+        for number, c in enumerate(computations(n, m, self_sends=request.self_sends)):
             if not number % EVERY:
                 look()
                 if progress is not None:

@@ -1,7 +1,8 @@
 """The request of a check, and the same with every name, default and bound resolved."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from crownless.impl.channels import CHANNELS, Channel, channel_named, name_of_channel
@@ -11,9 +12,10 @@ from crownless.impl.registry import PROTOCOLS, is_bundled, name_of, protocol_nam
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import in_brackets, printable_name, shown, with_article
+from crownless.runtime.requests import option
 from crownless.spec import library, notation
 from crownless.spec.clocks import Clock, clock_named
-from crownless.spec.enumeration import Sends, known_sends
+from crownless.spec.enumeration import SENDS, Sends, known_sends
 from crownless.spec.notation import Script
 from crownless.spec.orders import order_named, refuse_where_all_keep
 from crownless.spec.result import Result
@@ -35,6 +37,10 @@ from .system import System
 #: Beyond these no search ends; larger values are taken for slips.
 MAX_PROCESSES = 16
 MAX_MESSAGES = 64
+#: The channels, as help texts list them.
+CHANNEL_NAMES = " or ".join(", ".join(CHANNELS).rsplit(", ", 1))
+#: The kinds of sends, likewise.
+KINDS_OF_SENDS = " or ".join(", ".join(SENDS).rsplit(", ", 1))
 
 
 class NotApplicable(BadInput):
@@ -49,30 +55,84 @@ class NotApplicable(BadInput):
 
 @dataclass(frozen=True)
 class Check:
-    """The request of a check. None: the protocol's default.
+    """The request of a check: the options of `crownless check` that say what is checked. None: the protocol's default.
 
-    `protocol` is a class, a machine, or a name that the registry knows. `messages` bounds the free workload; a program,
-    which may be given by its name, brings its own, and so does any other `workload`. `monitors` judge runs in addition
-    to the orders; each property that they watch is decided too.
+    `messages` bounds the free workload, in which any process may send to any other; a program brings its own messages,
+    and so does any other `workload`.
     """
 
-    protocol: str | type[ProtocolMachine] | ProtocolMachine
-    processes: int | None = None
-    messages: int | None = None
-    program: Script | str | None = None
-    channel: str | type[Channel] | None = None
-    orders: tuple[str, ...] = ()
-    sends: Sends | None = None
-    self_sends: bool = False
-    parameters: Mapping[str, Setting] = field(default_factory=dict)
-    #: The clocks that processes carry; a message that arrives stale by one of them is reported.
-    clocks: tuple[str, ...] = ()
-    #: The name of the process that may crash.
-    crash: str | None = None
-    workload: Workload | None = None
-    monitors: tuple[Monitor, ...] = ()
-    #: The properties to decide; none: all that the protocol, the orders and the workload suggest.
-    properties: tuple[Property, ...] = ()
+    protocol: "str | type[ProtocolMachine] | ProtocolMachine" = field(
+        metadata=option("The protocol: its name, `hub.py:Hub`, `package.module:Class`, its class, or a machine.")
+    )
+    processes: int | None = field(
+        default=None,
+        metadata=option(
+            "Number of processes.  [default: the protocol's own, usually 3]",
+            "number",
+            "-n",
+            "--processes",
+            most=MAX_PROCESSES,
+        ),
+    )
+    messages: int | None = field(
+        default=None,
+        metadata=option(
+            "Total number of sends.  [default: the protocol's own, usually 4]",
+            "number",
+            "-m",
+            "--messages",
+            most=MAX_MESSAGES,
+        ),
+    )
+    _: KW_ONLY
+    program: Script | str | Path | None = field(
+        default=None,
+        metadata=option("A program (file or bundled name) instead of the free workload.", "program", "--program"),
+    )
+    channel: str | type[Channel] | None = field(
+        default=None, metadata=option(f"{CHANNEL_NAMES}.  [default: the one the protocol needs]", "name", "--channel")
+    )
+    orders: Sequence[str] = field(
+        default=(),
+        metadata=option(
+            "Check this order instead of the promised one.  [see crownless list]", "orders", "--order", metavar="ORDER"
+        ),
+    )
+    sends: Sends | None = field(
+        default=None, metadata=option(f"{KINDS_OF_SENDS}.  [default: the protocol's own]", "name", "--sends")
+    )
+    self_sends: bool = field(
+        default=False, metadata=option("Processes may also send to themselves.", "flag", "--self-sends")
+    )
+    crash: str | None = field(
+        default=None, metadata=option("A process that may crash, such as P1.", "process", "--crash", metavar="PROCESS")
+    )
+    parameters: Mapping[str, Setting] = field(
+        default_factory=dict,
+        metadata=option(
+            "A protocol parameter; several values, as in 4,4,5, are one per process.",
+            "settings",
+            "--set",
+            metavar="KEY=VALUE",
+        ),
+    )
+    clocks: Sequence[str] = field(
+        default=(),
+        metadata=option(
+            "Report deliveries that contradict lamport-times or vector-times.", "names", "--clock", metavar="CLOCK"
+        ),
+    )
+    workload: Workload | None = field(default=None, metadata=option("Any other workload."))
+    monitors: Sequence[Monitor] = field(
+        default=(),
+        metadata=option("Further monitors of runs; the properties that they watch are decided too.", "objects"),
+    )
+    properties: Sequence[Property] = field(
+        default=(),
+        metadata=option(
+            "The properties to decide.  [default: all that protocol, orders and workload suggest]", "objects"
+        ),
+    )
 
     def __repr__(self) -> str:
         protocol = self.protocol if isinstance(self.protocol, str) else self.kind.__name__
@@ -96,6 +156,9 @@ class Check:
         """The check with every name and default resolved; raises `BadInput` for an unknown name, and `NotApplicable`
         if the request does not apply to this protocol.
         """
+        if self.program is not None and any((self.processes, self.messages, self.sends, self.self_sends)):
+            hint = "leave out -n, -m, --sends and --self-sends"
+            raise BadInput("a program has its own processes and messages", hint=hint)
         kind = self.kind
         protocol = name_of(kind)
         check_class(kind)
@@ -130,7 +193,7 @@ class Check:
         clocks = tuple(clock_named(name) for name in dict.fromkeys(self.clocks))
         program, crash = not workload.takes_anything, self.crash is not None
         monitored = [name for monitor in self.monitors for name in monitor.watches]
-        properties = self.properties
+        properties = tuple(self.properties)
         if not properties:
             decided = properties_of(machine, orders, program=program, crash=crash, clocks=clocks)
             left_out = not_promised(kind) - {*self.orders, *machine.invariants}
@@ -148,7 +211,7 @@ class Check:
             orders=orders,
             clocks=clocks,
             crash=None if self.crash is None else workload.processes.index(self.crash),
-            monitors=self.monitors,
+            monitors=tuple(self.monitors),
             chosen=bool(self.properties),
         )
         if kind.timers and resolved.channel.reliable:
@@ -342,7 +405,7 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
     """
     workload, program = check.workload, check.program
     if workload is None and program is not None:
-        workload = Program(load_program(program) if isinstance(program, str) else program)
+        workload = Program(program if isinstance(program, Script) else load_program(os.fspath(program)))
         if (n := len(workload.processes)) > MAX_PROCESSES:
             hint = f"give at most {MAX_PROCESSES}; 3 or 4 is a good start"
             raise BadInput(f"{workload.script.name or 'the computation'} has {n} processes", hint=hint)

@@ -25,18 +25,17 @@ from operator import index
 from re import Pattern
 from typing import Any
 
-from crownless.impl import own_protocols
 from crownless.impl.protocol_validation import check_promises
 from crownless.impl.user_frames import code_of, place, place_of_error
 from crownless.runtime.ending import Stopped
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import shown, shown_error, with_article
 from crownless.spec.computation import Message
-from crownless.spec.enumeration import Sends, known_sends
+from crownless.spec.enumeration import Sends
 from crownless.spec.orders import order_named
 
 from .bodies import Body, value_body
-from .conformance_request import DELIVERY
+from .conformance_request import DELIVERY, sends_of
 from .event_loop import NodeLoop
 from .node import (
     ONE_AT_A_TIME,
@@ -72,13 +71,6 @@ DONE = _Done()
 
 class _Hangs(BaseException):
     """Raised inside a call that lasts too long; `except Exception` does not catch it."""
-
-
-def sends_of(node: object) -> Sends:
-    """The kind of sends of a class of nodes, or of its name, by the class attribute `sends`; of others: unicast."""
-    kind = own_protocols.load_node(node) if isinstance(node, str) and own_protocols.is_own(node) else node
-    said = getattr(kind, "sends", None)
-    return known_sends(said) if isinstance(said, str) else "unicast"
 
 
 def promises_of(kind: type) -> tuple[str, ...]:

@@ -13,12 +13,11 @@ from typing import Literal, NamedTuple
 import z3
 
 from crownless.proofs.language.ground import Things, said_of
+from crownless.proofs.language.proof_request import EFFORT
 from crownless.proofs.language.terms import Term
 from crownless.proofs.language.z3_query import model_of
 from crownless.runtime.printable import in_brackets
 
-#: z3 steps allowed per query, by default: ten times the need of nearly all theorems here.
-EFFORT = 2_000_000
 #: Attempts per query where z3 gives up.
 ATTEMPTS = 5
 

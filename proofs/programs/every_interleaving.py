@@ -35,6 +35,7 @@ from crownless.model_check.system.properties import (
 )
 from crownless.model_check.system.request import Check, ResolvedCheck
 from crownless.proofs.induction.queues import QueueProof
+from crownless.proofs.language.proof_request import EFFORT_OF_PROGRAM
 from crownless.proofs.language.terms import Term
 from crownless.proofs.language.z3_query import Answer, model_of
 from crownless.proofs.proving import PROOFS
@@ -46,8 +47,6 @@ from .program_properties import at_end, at_rest, crown, cycle_of_sends, delivers
 from .symbolic_entries import Condition, SymbolicEntries, all_hold, any_holds, negated
 from .symbolic_run import Happening, SymbolicRun, protocols_on_terms, why_not_symbolic
 
-#: z3 steps allowed per query, by default.
-EFFORT = 100_000_000
 #: The formula grows with the square of the number of messages, and z3's time much faster.
 MAX_MESSAGES = 60
 
@@ -117,7 +116,7 @@ class ProgramVerdict(Result):
 
 def judge(
     check: Check,
-    effort: int = EFFORT,
+    effort: int = EFFORT_OF_PROGRAM,
     attempts: int = 3,
     progress: Callable[[str], None] | None = None,
 ) -> ProgramVerdict:

@@ -4,9 +4,10 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFile
-from crownless.command_line.options import Command, with_limits, with_output
+from crownless.command_line.options import Command, with_output
 from crownless.command_line.output import print_drawing, print_json, print_line, print_run, speaks_unicode, status
 from crownless.command_line.pictures import write_file
+from crownless.command_line.request_options import with_limits
 from crownless.command_line.tables import Rows
 from crownless.drawing.text import draw
 from crownless.model_check.runs.runs import Run

@@ -8,8 +8,9 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFolder
-from crownless.command_line.options import Command, complete_protocol, with_limits, with_output, with_settings
+from crownless.command_line.options import Command, complete_protocol, with_output
 from crownless.command_line.output import print_json, print_line, status
+from crownless.command_line.request_options import Number, with_limits, with_settings
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import Setting, promised_orders
 from crownless.impl.registry import protocol_named
@@ -50,7 +51,7 @@ MAX_SEEDS = 100_000
 @click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages per simulation.")
 @click.option(
     "--seeds",
-    type=click.IntRange(1, MAX_SEEDS),
+    type=Number(most=MAX_SEEDS),
     default=SEEDS,
     show_default=True,
     help="Repetitions of each experiment.",

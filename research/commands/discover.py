@@ -5,7 +5,7 @@ from functools import partial
 
 from crownless.command_line.commands.prove import Requests
 from crownless.command_line.output import print_drawing, print_line
-from crownless.proofs.induction.theorem import EFFORT
+from crownless.proofs.language.proof_request import EFFORT
 from crownless.research.discovery.discovery import Discovered, discover
 from crownless.runtime.errors import BadInput
 

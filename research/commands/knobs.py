@@ -4,14 +4,16 @@ import sys
 from contextlib import redirect_stdout
 from os import cpu_count
 from pathlib import Path
+from typing import Any
 
 import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFile, OutputFolder
-from crownless.command_line.options import CHANNEL_NAMES, Command, complete_protocol, with_limits, with_output
+from crownless.command_line.options import Command, complete_protocol, with_output
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.pictures import write_file
+from crownless.command_line.request_options import Number, with_limits, with_request
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import default_bound, promised_orders
 from crownless.research.costs.sweeps import Where
@@ -19,6 +21,7 @@ from crownless.research.knobs.combinations import class_with_knobs, combination_
 from crownless.research.knobs.deciding import FAILS
 from crownless.research.knobs.drawing import in_svg
 from crownless.research.knobs.knob_map import Decision, KnobMap
+from crownless.research.knobs.knobs_request import KnobsRequest
 from crownless.research.knobs.prices import MESSAGES, PROCESSES
 from crownless.research.knobs.sweeping import decide_one, knob_map, write_table
 from crownless.runtime.ending import Limits, Stopped, stoppable
@@ -40,9 +43,7 @@ PRICED = (
 
 @click.command(cls=Command, everyday="processes messages workers show svg page out max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
-@click.option("-n", "--processes", type=click.IntRange(2), help="Maximum number of processes.  [default: its own]")
-@click.option("-m", "--messages", type=click.IntRange(1), help="Maximum number of messages.  [default: its own]")
-@click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]")
+@with_request(KnobsRequest, "bound", "processes messages channel")
 @click.option("--show", metavar="NAME", help="Decide only this combination, e.g. 'guard: nothing'.")
 @click.option("--svg", type=OutputFile(), help="Draw the map to FILE as SVG.")
 @click.option("--page", type=OutputFile(), help="Write the report to FILE as Markdown.")
@@ -50,15 +51,13 @@ PRICED = (
     "--out", type=OutputFolder(), metavar="FOLDER", help="Save decisions in this folder, as Parquet, or resume."
 )
 @click.option("--engine", default="plain", show_default=True, help="plain (processes on this machine) or spark.")
-@click.option("--workers", type=click.IntRange(1), help="Number of processes.  [default: one per processor]")
+@click.option("--workers", type=Number(), help="Number of processes.  [default: one per processor]")
 @click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
 @with_limits
 @with_output
 def knobs(
     protocol: str,
-    processes: int | None,
-    messages: int | None,
-    channel: str | None,
+    bound: dict[str, Any],
     show: str | None,
     svg: str | None,
     page: str | None,
@@ -91,9 +90,10 @@ def knobs(
     if show is not None:
         if out is not None or svg is not None or page is not None:
             raise BadInput("--show decides one combination", hint="leave out --out, --svg and --page")
-        bound = (processes or default_bound(kind)[0], messages or default_bound(kind)[1])
+        n, m = default_bound(kind)
+        at = (bound.get("processes", n), bound.get("messages", m))
         with stoppable(limits) as part, redirect_stdout(sys.stderr):
-            decision = decide_one(protocol, combination_named(kind, show), bound, channel or kind.needs_channel)
+            decision = decide_one(protocol, combination_named(kind, show), at, bound.get("channel", kind.needs_channel))
         if part.reason is not None:
             raise Stopped(part.reason)
         return _show(decision, as_json=as_json)
@@ -109,9 +109,7 @@ def knobs(
         with stoppable(limits) as part, redirect_stdout(sys.stderr):  # a machine's prints are not part of the answer
             knob_map(
                 protocol,
-                processes=processes,
-                messages=messages,
-                channel=channel,
+                **bound,
                 where=Where(engine, workers or cpu_count() or 1, master),
                 out=out,
                 progress=progress,

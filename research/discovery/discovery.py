@@ -22,7 +22,8 @@ from crownless.proofs.induction.any_run import ASSUMED, AnyRun
 from crownless.proofs.induction.causal_order import CausalOrder, parts_of
 from crownless.proofs.induction.proved_properties import SHOWN, WAITS, assumptions_used, in_words
 from crownless.proofs.induction.queues import QueueProof
-from crownless.proofs.induction.theorem import EFFORT, Outcome, theorem
+from crownless.proofs.induction.theorem import Outcome, theorem
+from crownless.proofs.language.proof_request import EFFORT
 from crownless.proofs.language.terms import Term
 from crownless.proofs.proving import PROOFS
 from crownless.runtime.ending import look

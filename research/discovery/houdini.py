@@ -16,9 +16,9 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.induction.any_run import AnyRun, Event, SymbolicState
-from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.language.arrays import Eliminator
 from crownless.proofs.language.ground import instances
+from crownless.proofs.language.proof_request import EFFORT
 from crownless.proofs.language.terms import Term, is_array, like
 from crownless.proofs.language.z3_query import ask, reason_for_giving_up
 

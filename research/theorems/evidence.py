@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.realizing import lines_in_notation
-from crownless.proofs.induction.theorem import ATTEMPTS, EFFORT, Claim, theorem, vacuous
+from crownless.proofs.induction.theorem import ATTEMPTS, Claim, theorem, vacuous
+from crownless.proofs.language.proof_request import EFFORT
 from crownless.proofs.language.terms import Term
 from crownless.spec.computation import Computation
 

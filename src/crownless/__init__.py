@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 from .runtime import research_parts
 
 if TYPE_CHECKING:
-    from crownless.api import check as check
     from crownless.api import classify as classify
-    from crownless.api import count as count
     from crownless.api import draw as draw
     from crownless.api import parse as parse
     from crownless.api import program as program
-    from crownless.api import prove as prove
     from crownless.api import read_log as read_log
-    from crownless.api import realize as realize
-    from crownless.api import states as states
     from crownless.api_of_nodes import conform as conform
     from crownless.api_of_nodes import conform_at_random as conform_at_random
     from crownless.api_of_nodes import replay as replay
+    from crownless.api_of_protocols import check as check
+    from crownless.api_of_protocols import count as count
+    from crownless.api_of_protocols import prove as prove
+    from crownless.api_of_protocols import realize as realize
+    from crownless.api_of_protocols import states as states
     from crownless.impl.protocol import AppEvent as AppEvent
     from crownless.impl.protocol import Packet as Packet
     from crownless.impl.protocol import Parameter as Parameter
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from crownless.spec.computation import Message as Message
     from crownless.spec.recorder import Recorder as Recorder
 _IMPORTED_WHEN_USED = {
-    ".api": "check classify count draw parse program prove read_log realize states",
+    ".api": "classify draw parse program read_log",
     ".api_of_nodes": "conform conform_at_random replay",
+    ".api_of_protocols": "check count prove realize states",
     ".impl.protocol": "AppEvent Packet Parameter Protocol Step Transition delivered sent",
     ".spec.computation": "Computation Message",
     ".runtime.errors": "BadInput NoSuchName Undecided",

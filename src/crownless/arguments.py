@@ -1,18 +1,29 @@
-"""Validation of arguments that are easily mistaken: numbers, names and settings; the error is a line that names them.
+"""The arguments of the Python functions: those of a function that answers a request are the fields of the request.
 
-Other arguments of an undocumented type get Python's own error.
+Arguments that are easily mistaken are validated: numbers, names and settings; the error is a line that names them.
+Others of an undocumented type get Python's own error.
 """
 
+import inspect
 import math
 import operator
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from numbers import Real
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 from crownless.runtime.errors import BadInput
+from crownless.runtime.memory import bytes_of
 from crownless.runtime.printable import printable, with_article
+from crownless.runtime.requests import Declared, declared
 
 Kind = TypeVar("Kind")
+Arguments = ParamSpec("Arguments")
+Asked = TypeVar("Asked", covariant=True)
+Subject = TypeVar("Subject")
+Answer = TypeVar("Answer")
 
 
 def _refusal(name: str, given: Any, problem: str, hint: str) -> BadInput:
@@ -57,6 +68,14 @@ def seconds(name: str, given: Any) -> float:
     return float(given)
 
 
+def size(name: str, given: Any) -> int:
+    """A number of bytes, also as a text: `4G`."""
+    memory = bytes_of(given) if isinstance(given, str) else whole_number(name, given)
+    if memory is None:
+        raise _refusal(name, given, "not a size of 1M or more, in M, G or T", "such as 4G, or 512M")
+    return memory
+
+
 def names(name: str, given: Any) -> tuple[str, ...]:
     """The names; a single name may be given as a string."""
     if isinstance(given, str):
@@ -64,6 +83,15 @@ def names(name: str, given: Any) -> tuple[str, ...]:
     each = tuple(given) if isinstance(given, Iterable) else (None,)
     if not all(isinstance(one, str) for one in each):
         raise _refusal(name, given, "not a list of names", f'give strings, such as {name}=["…"], or one')
+    return each
+
+
+def orders(name: str, given: Any) -> tuple[str, ...]:
+    """The names of orders that a check can decide."""
+    from crownless.model_check.system.request import refuse_asynchronous
+
+    each = names(name, given)
+    refuse_asynchronous(each, f"`{name}`")
     return each
 
 
@@ -86,3 +114,104 @@ def instance(name: str, given: Any, kind: type[Kind], called: str, hint: str) ->
     if not isinstance(given, kind):
         raise _refusal(name, given, f"not a {called}", hint)
     return given
+
+
+# -- requests ----------------------------------------------------------------------------------------------------------
+
+
+class _Answers(Protocol[Arguments, Asked]):
+    """Gives a function of a request, or of a subject and a request, the request's fields as arguments."""
+
+    @overload
+    def __call__(self, function: Callable[[Asked], Answer], /) -> Callable[Arguments, Answer]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[Subject, Asked], Answer], /
+    ) -> Callable[Concatenate[Subject, Arguments], Answer]: ...
+
+
+def answers(request: Callable[Arguments, Asked]) -> _Answers[Arguments, Asked]:
+    """Gives a function, whose last argument is such a request, the options of the request as arguments; they are
+    validated, and its documentation lists them.
+    """
+    assert isinstance(request, type)
+    options = {one.name: one for one in declared(request)}
+
+    def decorated(function: Callable[..., Any]) -> Any:
+        *before, _ = inspect.signature(function).parameters.values()
+        made = inspect.signature(request)
+        shown = made.replace(
+            parameters=[
+                *before,
+                *(_parameter(each, options[name]) for name, each in made.parameters.items() if name in options),
+            ],
+            return_annotation=inspect.signature(function).return_annotation,
+        )
+
+        @wraps(function)
+        def called(*positional: Any, **named: Any) -> Any:
+            try:
+                given = shown.bind(*positional, **named).arguments
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
+            subjects = [given.pop(each.name) for each in before]
+            valid = {name: _valid(options[name], value) for name, value in given.items()}
+            asked = request.about(*subjects, **valid) if hasattr(request, "about") else request(**valid)
+            return function(*subjects, asked)
+
+        called.__signature__ = shown  # type: ignore[attr-defined]
+        called.__doc__ = "\n".join(
+            [inspect.cleandoc(function.__doc__ or ""), "", "Args:", *map(_line, options.values())]
+        )
+        return called
+
+    return decorated
+
+
+def _parameter(field: inspect.Parameter, one: Declared) -> inspect.Parameter:
+    """The argument that a field is, with the default that it shows."""
+    return field if one.required else field.replace(default=one.default)
+
+
+def _line(one: Declared) -> str:
+    """The documentation of an argument."""
+    form = {
+        **dict.fromkeys(("names", "orders"), " One, or a list of several."),
+        "settings": ' Such as `{"k": 3}`, or `{"k": (4, 4, 5)}`.',
+    }.get(one.option.kind, "")
+    return f"    {one.name}: {one.option.means}{form}"
+
+
+def _valid(one: Declared, given: Any) -> Any:
+    """The value of an option, in the form that the request has it."""
+    name, option = one.name, one.option
+    if given is None and not one.required:
+        return one.default
+    if option.kind == "number":
+        return whole_number(name, given, int(option.least), option.most)
+    valid: Callable[[str, Any], Any] = {
+        "flag": lambda name, given: bool(given),
+        "folder": lambda name, given: Path(given),
+        "names": names,
+        "objects": lambda name, given: tuple(given),
+        "orders": orders,
+        "program": program,
+        "seconds": seconds,
+        "settings": settings,
+        "size": size,
+    }.get(option.kind, lambda name, given: given)
+    return valid(name, given)
+
+
+def program(name: str, given: Any) -> Any:
+    """A program, which is given by its name, its file or its text."""
+    from crownless.model_check.system.request import load_program
+    from crownless.spec import notation
+
+    if isinstance(given, str):
+        is_text = "\n" in given or (":" in given and not Path(given).exists())
+        return notation.parse(given) if is_text else load_program(given)
+    if isinstance(given, Path):
+        return load_program(os.fspath(given))
+    hint = "give its name, its file, its text, or what cr.program made of a text"
+    return instance(name, given, notation.Script, "program", hint)

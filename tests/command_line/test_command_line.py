@@ -12,12 +12,12 @@ from command_line_runner import Crownless
 from log_files import event, written
 
 from crownless.command_line.commands.check import how_far
-from crownless.command_line.options import parse_size
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.search.engines import cpus
 from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.request import Check, load_program
+from crownless.runtime.memory import bytes_of
 from crownless.spec.orders import ORDERS
 
 
@@ -162,7 +162,7 @@ def test_a_limit_gives_unknown_and_exit_3(crownless: Crownless) -> None:
 
 
 def test_a_limit_of_memory_is_a_size(crownless: Crownless) -> None:
-    assert [parse_size(size) for size in ("1m", "1.5G", "2 GiB", "1TB")] == [1 << 20, 3 << 29, 2 << 30, 1 << 40]
+    assert [bytes_of(size) for size in ("1m", "1.5G", "2 GiB", "1TB")] == [1 << 20, 3 << 29, 2 << 30, 1 << 40]
     answer = crownless("check", "rst", "--max-memory", "1M")
     assert (answer.code, answer.out) == (2, "")
     assert re.fullmatch(

@@ -57,15 +57,19 @@ check rst --max-memory 4
 check rst --max-memory 0G
     --max-memory 0G: not a size of 1M or more, in M, G or T; such as 4G, or 512M
 check rst -n 0
-    -n/--processes 0: nothing to explore; give 1 to 16 processes
+    -n/--processes 0: too small; give 1 to 16
 check rst -n -1
-    -n/--processes -1: nothing to explore; give 1 to 16 processes
+    -n/--processes -1: too small; give 1 to 16
 check rst -n 1000000000
-    -n/--processes 1000000000: too large; give at most 16 processes; 3 or 4 is a good start
+    -n/--processes 1000000000: too large; give 1 to 16
+check rst -n two
+    -n/--processes two: not a whole number; give one, such as 3
+check rst --workers 65
+    --workers 65: too large; give 1 to 64
 check rst -m 0
-    -m/--messages 0: nothing to explore; give 1 to 64 messages
+    -m/--messages 0: too small; give 1 to 64
 check rst -m 1000000000
-    -m/--messages 1000000000: too large; give at most 64 messages; 3 or 4 is a good start
+    -m/--messages 1000000000: too large; give 1 to 64
 check rst -n 1
     1 process has no other process to send to; use two processes or more, or --self-sends
 check rst --set k=4
@@ -107,9 +111,9 @@ check murty-garg --self-sends
 check rst --program mf-program-1 -n 4
     a program has its own processes and messages; leave out -n, -m, --sends and --self-sends
 count -n 0 -m 3
-    -n 0: cannot be enumerated; give 1 to 8
+    -n/--processes 0: too small; give 1 to 8
 count -n 3 -m 1000000000
-    -m 1000000000: cannot be enumerated; give 1 to 8
+    -m/--messages 1000000000: too large; give 1 to 8
 show nope
     there is no file or bundled computation 'nope'; bundled: {COMPUTATIONS}; counterexamples: crownless list counterexamples
 classify gone.txt
@@ -128,10 +132,7 @@ def test_bad_usage_is_one_line_that_says_what_to_do(crownless: Crownless, argume
 @pytest.mark.parametrize(
     "arguments",
     [
-        "check rst -n two",
         "check rst --bogus",
-        "check rst --workers 0",
-        "check rst --workers 65",
         "count -n 3",
         "classify",
     ],
@@ -199,7 +200,7 @@ cr.check("rst", parameters={"k": "x"})
 cr.check("rst", program=3)
     `program` 3: not a program; give its name, its file, its text, or what cr.program made of a text
 cr.check("rst", 2, program="mf-fig1")
-    `program`: a program has its own processes and messages; leave out `processes`, `messages`, `sends` and `self_sends`
+    a program has its own processes and messages; leave out -n, -m, --sends and --self-sends
 cr.check("rst", workers=0)
     `workers` 0: too small; give 1 to 64
 cr.check("rst", max_seconds=float("nan"))

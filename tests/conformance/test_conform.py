@@ -251,8 +251,8 @@ def test_the_summary_has_what_is_known(crownless: Crownless) -> None:
         ([f"{CAUSAL}:Matrix", "--order", "casual"], "did you mean 'causal'?"),
         ([f"{CAUSAL}:Matrix", "--channel", "fofi"], "did you mean 'fifo'?"),
         ([f"{CAUSAL}:Matrix", "--sends", "unicorn"], "did you mean 'unicast'?"),
-        ([f"{CAUSAL}:Matrix", "-n", "1"], "-n/--processes 1: not 2 to 16"),
-        ([f"{CAUSAL}:Matrix", "-m", "0"], "-m/--messages 0: not 1 to 64"),
+        ([f"{CAUSAL}:Matrix", "-n", "1"], "1 process has no other process to send to"),
+        ([f"{CAUSAL}:Matrix", "-m", "0"], "-m/--messages 0: too small; give 1 to 64"),
         ([f"{CAUSAL}:Matrix", "--replay", "x", "-n", "2"], "-n/--processes and --replay: the schedule has its own"),
     ],
 )

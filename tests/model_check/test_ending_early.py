@@ -18,7 +18,7 @@ from native_engine_setup import question, reported
 from crownless.model_check.check.check import run_check
 from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.native.row_set import RowSet
-from crownless.model_check.search.counting import count
+from crownless.model_check.search.counting import CountRequest, count
 from crownless.model_check.search.realizing import realize
 from crownless.model_check.system.request import Check
 from crownless.proofs.induction.theorem import theorem
@@ -151,7 +151,7 @@ def test_the_limit_of_z3_itself_is_no_interrupt() -> None:
 
 
 def test_counting_and_realizing_end_at_a_limit_with_what_is_known() -> None:
-    counted = count(3, 4, limits=Limits(seconds=0))
+    counted = count(CountRequest(3, 4, max_seconds=0))
     assert counted.stopped == "time limit of 0 s reached"
     assert counted.json()["complete"] is False
     assert realize(Check("rst", 3, 3), limits=Limits(memory=1)).stopped == "memory limit of 0 MiB reached"

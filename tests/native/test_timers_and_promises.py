@@ -174,4 +174,4 @@ class Reverses(Forwards):
 
 def test_each_promised_order_is_judged_in_random_walks() -> None:
     assert "fifo: violated" in failure(Reverses)
-    assert failure(type("Mine", (Reverses,), {"promises": ("total", "delivers-once")}), order="fifo")
+    assert failure(type("Mine", (Reverses,), {"promises": ("total", "delivers-once")}), orders="fifo")

@@ -16,7 +16,7 @@ from crownless.model_check.system.request import Check
 from crownless.model_check.system.system import System
 
 #: The most functions that are called, constructors included, and their files.
-FUNCTIONS, FILES = 68, 25
+FUNCTIONS, FILES = 68, 27
 #: Those of the command line, of the request and of the search; the others belong to what these set up, such as the
 #: machine, the channel, the monitors and the limits.
 FOLDERS = ("command_line", "model_check/check", "model_check/search")

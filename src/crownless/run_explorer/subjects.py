@@ -118,7 +118,7 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
     """The nodes of a foreign implementation; with a schedule, its run to begin with, and its bounds. Raises `BadInput`
     if the schedule cannot be followed.
     """
-    orders = request.orders or tuple(name for name in telling(unicasts=True) if name != "asynchronous")
+    orders = tuple(request.orders) or tuple(name for name in telling(unicasts=True) if name != "asynchronous")
     replies = schedule is not None and schedule.replies
     answers = Answers(implementation)
     check = check_of_nodes(answers, request, orders, replies=replies)

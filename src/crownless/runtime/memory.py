@@ -1,6 +1,7 @@
 """Memory: how much is in use, how much is left, and Python's garbage collector held off."""
 
 import gc
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,14 @@ LOOK_EVERY = 0.02
 _PROCESS = psutil.Process()
 #: The time of the last measurement of the memory in use, and its result.
 _last_look = [float("-inf"), 0]
+
+
+def bytes_of(size: str) -> int | None:
+    """The number of bytes that a size means, such as 4G, 512M or 1.5GiB; None if it is none of 1M or more."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([MGT])(?:i?B)?", size.strip(), re.IGNORECASE)
+    if found is None or float(found[1]) < 1:
+        return None
+    return int(float(found[1]) * (1 << {"M": 20, "G": 30, "T": 40}[found[2].upper()]))
 
 
 def memory_in_use() -> int:

@@ -2,7 +2,7 @@
 
     from . import stateful
 
-    TestMyNode = stateful(MyNode, order="causal", channel="unordered").TestCase
+    TestMyNode = stateful(MyNode, orders="causal", channel="unordered").TestCase
 
 `stateful` drives a class through random schedules, and shrinks a failure to a short run; `computations`, `programs`
 and `schedules` are strategies for your own tests. The pytest plugin needs no import: if an assertion about a check or

@@ -18,8 +18,8 @@ from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE,
 from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES, Check, ResolvedCheck
 from crownless.model_check.system.system import Action, System
 from crownless.oracle.conformance.answers import Answers
-from crownless.oracle.conformance.conformance_request import DELIVERY, Request
-from crownless.oracle.conformance.in_process import InProcess, promises_of, sends_of
+from crownless.oracle.conformance.conformance_request import DELIVERY, Request, sends_of
+from crownless.oracle.conformance.in_process import InProcess, promises_of
 from crownless.oracle.conformance.network import Move, Network, WrongNode, root_of
 from crownless.oracle.conformance.node_machine import check_of_walks
 from crownless.oracle.conformance.walks import (
@@ -34,13 +34,13 @@ from crownless.oracle.conformance.walks import (
 from crownless.runtime.errors import BadInput, Undecided
 from crownless.runtime.printable import listed, printable, some, with_article
 from crownless.spec.enumeration import Sends, known_sends
-from crownless.spec.orders import ORDERS, order_named, refuse_where_all_keep
+from crownless.spec.orders import ORDERS, chosen, refuse_where_all_keep
 
 
 def stateful(
     subject: type,
     *,
-    order: str | None = None,
+    orders: Sequence[str] = (),
     channel: str | type[Channel] | None = None,
     sends: Sends | None = None,
     processes: tuple[int, int] = (2, 3),
@@ -48,12 +48,12 @@ def stateful(
     delivers_all: bool = True,
     walks: int = WALKS,
 ) -> type[RuleBasedStateMachine]:
-    """A state machine whose `TestCase` is a test: `TestMine = stateful(MyNode, order="causal").TestCase`.
+    """A state machine whose `TestCase` is a test: `TestMine = stateful(MyNode, orders="causal").TestCase`.
 
     `subject`: a class of nodes, as for `crownless conform` (`oracle.conformance.in_process`), or a protocol
-    (`cr.Protocol`). `sends`: `unicast`, `multicast`, `broadcast`, or `broadcast-to-all`: senders deliver their own
-    messages, too; default: what the class says by its attribute `sends`, or else unicast. `order`: the order to keep;
-    default: the one promised, else causal order for nodes. `channel`: a name, or a class; default: the one a protocol
+    (`cr.Protocol`). `orders`: one to keep, or several; default: the one promised, else causal order for nodes. `sends`:
+    `unicast`, `multicast`, `broadcast`, or `broadcast-to-all`: senders deliver their own messages, too; default: what
+    the class says by its attribute `sends`, or else unicast. `channel`: a name, or a class; default: the one a protocol
     needs. `processes`: their minimum and maximum number; `messages`: the maximum number of sends. `delivers_all`: over
     a channel that loses nothing, or if the protocol has timers, every message must be delivered once nothing more can
     happen, unless its `promises` leave that out.
@@ -69,6 +69,7 @@ def stateful(
     least, most = _bounds(processes)
     messages = arguments.whole_number("messages", messages, most=MAX_MESSAGES)
     walks = arguments.whole_number("walks", walks, least=0)
+    requested = chosen(arguments.names("orders", orders)) if orders else ()
     if sends is not None:
         known_sends(sends)
     if issubclass(subject, ProtocolMachine):
@@ -81,13 +82,13 @@ def stateful(
         promised, needed = tuple(name for name in ORDERS if name in promises) or ("asynchronous",), "unordered"
         delivers_all &= DELIVERS_ALL.name in promises
         sends = sends or sends_of(subject)
-        refuse_where_all_keep([order or promised[-1]], unicasts=sends == "unicast")
+        refuse_where_all_keep(requested or promised[-1:], unicasts=sends == "unicast")
         driven = partial(_Nodes, subject, {}, sends=sends, delivers_once=DELIVERS_ONCE.name in promises)
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
         raise BadInput(f"{subject.__name__} cannot be driven", hint=hint)
-    held_to = order_named(order or promised[-1]).name
-    orders = promised if order is None else (held_to,)
+    orders = requested or promised
+    held_to = orders[-1]
     kind = _channel(needed if channel is None else channel)
     retransmits = bool(issubclass(subject, ProtocolMachine) and subject.timers)
     facts: dict[str, Any] = {

@@ -35,7 +35,8 @@ from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.proofs import proving
 from crownless.proofs.induction.any_run import Event
-from crownless.proofs.induction.theorem import EFFORT, Claim, Verdict, theorem, without_each
+from crownless.proofs.induction.theorem import Claim, Verdict, theorem, without_each
+from crownless.proofs.language.proof_request import EFFORT
 from crownless.proofs.protocols import buffer_lemmas
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.proofs.protocols.extra_messages import WithExtraMessages

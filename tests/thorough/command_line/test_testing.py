@@ -58,13 +58,13 @@ def failure(subject: Any, **options: Any) -> str:
     return str(error.value)
 
 
-TestNumberedKeepsFifoOrder = stateful(Numbers, order="fifo", walks=100).TestCase
+TestNumberedKeepsFifoOrder = stateful(Numbers, orders="fifo", walks=100).TestCase
 TestRstKeepsCausalOrder = stateful(Rst, walks=100).TestCase
 TestNumberedKeepsFifoOrder.settings = TestRstKeepsCausalOrder.settings = QUICK
 
 
 def test_a_broken_node_is_shrunk_to_its_smallest_run() -> None:
-    said = failure(Relay, order="fifo")
+    said = failure(Relay, orders="fifo")
     assert "P2 receives m2 and not m1, which was sent earlier" in said
     assert [line.strip() for line in said.splitlines() if re.match(r" *\d+\.", line)] == [
         "1. P1: send m1 to P2",
@@ -86,16 +86,16 @@ class InOrderAlone(FifoSequence):
 
 @pytest.mark.parametrize(("subject", "actions"), [(Numbers, 5), (InOrderAlone, 5)])
 def test_a_fifo_layer_is_not_causal_and_random_walks_show_a_shortest_run(subject: Any, actions: int) -> None:
-    assert len(by_walks(subject, order="causal")) == actions
+    assert len(by_walks(subject, orders="causal")) == actions
 
 
 def test_random_walks_show_two_messages_of_which_one_is_lost() -> None:
-    sends = [line for line in by_walks(Drops, order="fifo") if "send" in line]
+    sends = [line for line in by_walks(Drops, orders="fifo") if "send" in line]
     assert len(sends) == 2
 
 
 def test_a_walk_that_fails_is_shrunk() -> None:
-    assert len(by_walks(Relay, order="fifo", processes=(3, 3), messages=8, walks=20)) == 3
+    assert len(by_walks(Relay, orders="fifo", processes=(3, 3), messages=8, walks=20)) == 3
 
 
 class Broadcasts(Relay):
@@ -108,14 +108,14 @@ class BroadcastsAsAProtocol(Unordered):
 
 @pytest.mark.parametrize("subject", [Broadcasts, BroadcastsAsAProtocol])
 def test_a_class_that_says_broadcast_is_given_broadcasts(subject: Any) -> None:
-    sends = [line for line in by_walks(subject, order="fifo", processes=(3, 3), messages=2) if "send" in line]
+    sends = [line for line in by_walks(subject, orders="fifo", processes=(3, 3), messages=2) if "send" in line]
     assert len(sends) == 2
     assert all(re.search(r"send m\d to P\d, P\d$", line) for line in sends), sends
 
 
 @pytest.mark.parametrize("subject", [Broadcasts, BroadcastsAsAProtocol])
 def test_the_test_says_what_is_sent_in_place_of_the_class(subject: Any) -> None:
-    asked = {"order": "fifo", "processes": (2, 2), "messages": 2}
+    asked = {"orders": "fifo", "processes": (2, 2), "messages": 2}
     sends = [line for line in by_walks(subject, sends="broadcast-to-all", **asked) if "send" in line]
     assert len(sends) == 2
     assert all(line.endswith("to P1, P2") for line in sends), sends
@@ -168,7 +168,7 @@ class Guarded(Unordered):
 def test_what_goes_wrong_in_a_node_is_reported_with_its_place_and_the_run(
     subject: Any, problem: str, actions: str | None, walks: int
 ) -> None:
-    machine = stateful(subject, order="asynchronous", processes=(2, 2), messages=2, walks=walks)
+    machine = stateful(subject, orders="asynchronous", processes=(2, 2), messages=2, walks=walks)
     machine.TestCase.settings = QUICK
     with pytest.raises(AssertionError) as error:
         machine.TestCase("runTest").runTest()
@@ -182,8 +182,8 @@ def test_what_goes_wrong_in_a_node_is_reported_with_its_place_and_the_run(
 
 @pytest.mark.slow
 def test_a_message_that_is_never_delivered_is_reported_unless_that_is_allowed() -> None:
-    assert "never delivered: m2 at P2" in failure(Drops, order="fifo")
-    run_state_machine_as_test(stateful(Drops, order="fifo", delivers_all=False, walks=100), settings=QUICK)
+    assert "never delivered: m2 at P2" in failure(Drops, orders="fifo")
+    run_state_machine_as_test(stateful(Drops, orders="fifo", delivers_all=False, walks=100), settings=QUICK)
 
 
 class Sleepy(Relay):
@@ -211,7 +211,7 @@ class SilentProtocol(Unordered):
     ],
 )
 def test_a_test_that_decides_nothing_does_not_pass(subject: Any, said: str) -> None:
-    machine = stateful(subject, order="fifo", delivers_all=False, walks=20, messages=3)
+    machine = stateful(subject, orders="fifo", delivers_all=False, walks=20, messages=3)
     machine.TestCase.settings = FEW
     with pytest.raises(Undecided, match=said):
         machine.TestCase("runTest").runTest()
@@ -219,7 +219,7 @@ def test_a_test_that_decides_nothing_does_not_pass(subject: Any, said: str) -> N
 
 def test_a_message_that_waits_for_a_timer_is_not_reported_as_never_delivered() -> None:
     with pytest.raises(Undecided, match="a timer is pending"):
-        run_state_machine_as_test(stateful(Sleepy, order="fifo", processes=(2, 2)), settings=FEW)
+        run_state_machine_as_test(stateful(Sleepy, orders="fifo", processes=(2, 2)), settings=FEW)
 
 
 def test_a_protocol_is_held_to_what_it_promises_over_the_channel_it_needs() -> None:
@@ -232,7 +232,7 @@ class NumbersPromisesMore(Numbers):
 
 
 def test_nodes_are_held_to_the_order_that_is_named_alone() -> None:
-    stateful(NumbersPromisesMore, order="fifo", delivers_all=False, walks=100).TestCase("runTest").runTest()
+    stateful(NumbersPromisesMore, orders="fifo", delivers_all=False, walks=100).TestCase("runTest").runTest()
     with pytest.raises(AssertionError, match="causal: violated"):
         stateful(NumbersPromisesMore, delivers_all=False, walks=100).TestCase("runTest").runTest()
 

@@ -44,7 +44,7 @@ def walk(kind: type[ProtocolMachine], channel: str, walks: int, **facts: Any) ->
 
 @PROMISED
 def test_any_protocol_keeps_what_it_promises_and_delivers_everything(protocol: str, channel: str) -> None:
-    order = {"order": "asynchronous"} if protocol in UNSAFE else {}
+    order = {"orders": "asynchronous"} if protocol in UNSAFE else {}
     walk(PROTOCOLS[protocol], channel, 5, delivers_all=protocol not in DEADLOCKS, **order)
 
 

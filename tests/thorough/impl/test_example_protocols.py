@@ -170,7 +170,7 @@ def test_a_test_case_fails_with_the_deliveries_that_disagree() -> None:
     with pytest.raises(AssertionError, match=r"no common order of the messages exists"):
         stateful(DeliversAtOnceNode, **asked).TestCase("runTest").runTest()
     with pytest.raises(cr.BadInput, match="several receivers"):
-        stateful(SequencerNode, order="total", sends="unicast")
+        stateful(SequencerNode, orders="total", sends="unicast")
 
 
-TestSequencerNodes = stateful(SequencerNode, order="total", messages=3, walks=20).TestCase
+TestSequencerNodes = stateful(SequencerNode, orders="total", messages=3, walks=20).TestCase

@@ -9,7 +9,7 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.ses import Ses
 from crownless.impl.protocols.ses_delete import SesDelete
 from crownless.proofs.induction.proved_properties import SHOWN
-from crownless.proofs.induction.theorem import EFFORT
+from crownless.proofs.language.proof_request import EFFORT
 from crownless.proofs.proving import proof_of, prove
 from crownless.research.knobs.combinations import Combination, combinations, knobs_of, size
 from crownless.research.knobs.knobs_of_ses import SesByKnobs

@@ -21,7 +21,8 @@ from crownless.proofs import proving
 from crownless.proofs.induction.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.induction.causal_order import CausalOrder
 from crownless.proofs.induction.proved_properties import SHOWN
-from crownless.proofs.induction.theorem import EFFORT, Verdict, theorem
+from crownless.proofs.induction.theorem import Verdict, theorem
+from crownless.proofs.language.proof_request import EFFORT
 from crownless.proofs.proving import PROOFS, prove
 
 #: What a fault breaks up to a bound, and what therefore cannot be proved beyond it. Not here: that each message is

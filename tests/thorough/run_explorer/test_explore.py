@@ -99,7 +99,7 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
         ("rst --replay gone.json -n 3 --html x.html", "--processes: the saved run has its own check; leave it"),
         ("rst --html x.html -- ./their-node", "'rst' and a command are given"),
         (f"{CAUSAL}:Matrix --crash P1 --html x.html", "--crash: works only with a protocol; leave it out"),
-        (f"{CAUSAL}:Matrix -n 1 --html x.html", "-n/--processes 1: not 2 to 16"),
+        (f"{CAUSAL}:Matrix -n 1 --html x.html", "1 process has no other process to send to"),
         (f"{CAUSAL}:Matrix --replay s.json -m 2 --html x.html", "--messages: the schedule has its own; leave it out"),
         (f"{CAUSAL}:Matrx --html x.html", f"did you mean 'Matrix'? its protocols and nodes: {CAUSAL}:Matrix"),
         ("rst --serve --html x.html", "--serve cannot be combined with --html or --json; leave --html and --json out"),

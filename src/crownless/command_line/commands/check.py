@@ -12,19 +12,21 @@ from typing import Any
 import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, say
-from crownless.command_line.file_options import InputFile, output_folder
-from crownless.command_line.options import Command, complete_protocol, grouped, with_limits, with_output, with_system
+from crownless.command_line.file_options import InputFile
+from crownless.command_line.options import Command, complete_protocol, with_output
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.reports import Reports, with_reports
+from crownless.command_line.request_options import with_request, with_system
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
+from crownless.model_check.check.check_request import HowToSearch
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.suite import SuiteRow, as_expected, own_checks
 from crownless.model_check.check.suite import rows as suite_rows
-from crownless.model_check.search.engines import COMPILES, MAX_WORKERS, RemoteEngine, admitted, compiling
+from crownless.model_check.search.engines import COMPILES, RemoteEngine, admitted, compiling
 from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.request import Check, NotApplicable, ResolvedCheck
-from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
+from crownless.runtime.ending import INTERRUPTED, Stopped
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import memory_in_use
 from crownless.spec.notation import Script
@@ -34,58 +36,19 @@ from .check_report import print_check, print_runs
 
 
 @click.command(
-    cls=Command, everyday="processes messages program channel orders settings first max_seconds svg html as_json"
+    cls=Command, everyday="processes messages program channel orders parameters first max_seconds svg html as_json"
 )
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputFile(), shell_complete=complete_protocol)
 @with_system()
-@click.option(
-    "--clock",
-    "clocks",
-    multiple=True,
-    help="Report deliveries that contradict lamport-times or vector-times (repeatable).",
-)
-@click.option("--first", is_flag=True, help="Stop at the first violation found.")
-@grouped(
-    "chosen",
-    "engine reductions workers",
-    dict,
-    click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]"),
-    click.option("--master", help="With --engine spark: where Spark runs, such as local[4]."),
-    click.option(
-        "--reduce",
-        "reductions",
-        multiple=True,
-        metavar="REDUCTION",
-        help="symmetry (merge states that differ only in names) or all.",
-    ),
-    click.option(
-        "--workers",
-        type=click.IntRange(1, MAX_WORKERS),
-        help="Threads of the native engine, or partitions on Spark.  [default: one per processor]",
-    ),
-)
-@click.option("--max-states", type=click.IntRange(min=1), help="Stop after this many states (exit code 3).")
-@with_limits
-@click.option(
-    "--checkpoint",
-    metavar="DIR",
-    callback=output_folder,
-    help="Save the search in this new or empty directory.",
-)
-@click.option("--resume", metavar="DIR", help="Resume the search saved in this directory.")
+@with_request(HowToSearch, "search", made=HowToSearch)
+@click.option("--master", help="With --engine spark: where Spark runs, such as local[4].")
 @with_reports
 @with_output
 def check(
     protocols: tuple[str, ...],
     system: dict[str, Any],
-    clocks: tuple[str, ...],
-    first: bool,
-    chosen: dict[str, Any],
+    search: HowToSearch,
     master: str | None,
-    max_states: int | None,
-    limits: Limits,
-    checkpoint: str | None,
-    resume: str | None,
     reports: Reports,
     as_json: bool,
     quiet: bool,
@@ -101,27 +64,21 @@ def check(
     Exit codes: 0 holds, or all as expected; 1 violated, or not as expected; 2 bad usage; 3 unknown.
     More on reductions, engines and saved searches: docs/command_line.md.
     """
-    given = system | ({"clocks": clocks} if clocks else {})
-    _refuse_contradictions(protocols, chosen["engine"], master, checkpoint, resume)
+    _refuse_contradictions(protocols, search, master)
     with redirect_stdout(sys.stderr):  # what a user's code prints is not part of the answer
-        if resume is not None and not protocols:
-            saved, chosen = _saved(resume, given, chosen)
+        if search.resume is not None and not protocols:
+            saved, search = _saved(Path(search.resume), system, search)
             checks, suite, some_not_run = [saved.resolve()], None, False
         else:
-            checks, suite, some_not_run = _checks(protocols, given, chosen, saving=bool(checkpoint or resume))
-    limits = replace(limits, states=max_states)
-    elsewhere = _on_spark(master, chosen["workers"]) if chosen["engine"] == "spark" else None
+            checks, suite, some_not_run = _checks(protocols, system, search)
+    if search.engine == "spark":
+        search = replace(search, elsewhere=_on_spark(master, search.workers))
     run: Callable[..., CheckResult] = partial(
         run_check,
-        limits=limits,
-        first=first,
-        checkpoint=None if checkpoint is None else Path(checkpoint),
-        resume=None if resume is None else Path(resume),
+        **search.arguments,
         report=say,
         on_violation=None if quiet or suite is not None else say,
         around_native=nullcontext if quiet else lambda: compiling(lambda: say(COMPILES)),
-        elsewhere=elsewhere,
-        **chosen,
     )
     overview = None if len(checks) == 1 or as_json else Overview(checks, suite)
     results: list[CheckResult] = []
@@ -129,7 +86,7 @@ def check(
         if overview is not None:
             overview.print_headings(line)
         for one in checks:
-            line.update(f"{one.protocol}: starting Spark" if elsewhere is not None else one.protocol)
+            line.update(f"{one.protocol}: starting Spark" if search.elsewhere is not None else one.protocol)
             try:
                 with redirect_stdout(sys.stderr):
                     result = run(one, progress=partial(_show_progress, line, one.protocol))
@@ -141,8 +98,8 @@ def check(
             if result.interrupted:
                 break
     if not results or results[-1].saved is not None:
-        full = bool(results) and limits.memory_is_why(results[-1].exploration.stopped)
-        _say_saved(checkpoint, resume, checks[-1], chosen, full=full)
+        full = bool(results) and search.limits.memory_is_why(results[-1].exploration.stopped)
+        _say_saved(search, checks[-1], full=full)
     if not results:
         raise Stopped(INTERRUPTED)
     left_out = [one.protocol for one in checks[len(results) :]]
@@ -189,13 +146,14 @@ def how_far(found: Exploration, level: int) -> str:
 
 
 def _checks(
-    protocols: tuple[str, ...], given: dict[str, Any], chosen: dict[str, Any], *, saving: bool
+    protocols: tuple[str, ...], given: dict[str, Any], search: HowToSearch
 ) -> tuple[list[ResolvedCheck], list[SuiteRow] | None, bool]:
     """The requested checks; their rows, if the suite is requested; and whether a named protocol is not checked. If
     several are requested, any that does not apply is named on standard error, with the reason.
     """
     suite, some_not_run = None, False
-    if given or saving:
+    engine = search.engine, search.reductions, search.workers
+    if given or search.checkpoint or search.resume:
         requests = [[Check(protocol=name, **given)] for name in protocols or PROTOCOLS]
     elif protocols:
         requests = [own_checks(name) for name in protocols]
@@ -204,13 +162,13 @@ def _checks(
         requests = [[row.check] for row in suite]
     answers: list[tuple[Check, ResolvedCheck | NotApplicable]] = []
     for first, *beside in requests:
-        answers.append((first, admitted(first, **chosen)))
+        answers.append((first, admitted(first, *engine)))
         if isinstance(answers[-1][1], ResolvedCheck):
-            answers += [(one, admitted(one, **chosen)) for one in beside]
+            answers += [(one, admitted(one, *engine)) for one in beside]
         else:
             some_not_run = bool(protocols)
     refused = [(one, why) for one, why in answers if isinstance(why, NotApplicable)]
-    if refused and protocols and (len(answers) == 1 or not (chosen["engine"] or chosen["reductions"])):
+    if refused and protocols and (len(answers) == 1 or not (search.engine or search.reductions)):
         raise refused[0][1]
     differ = len({(one.program, one.crash) for one, _ in answers}) > 1
     by_reason: dict[str, dict[str, None]] = {}
@@ -228,23 +186,20 @@ def _checks(
 
 def _over(check: Check) -> str:
     """The settings of a check, apart from its protocol."""
-    program = check.program if isinstance(check.program, str | None) else check.program.name
+    program = check.program.name if isinstance(check.program, Script) else check.program
     return f" on {program}" if program else " with --crash" if check.crash else ""
 
 
 # -- saved searches, and Spark -----------------------------------------------------------------------------------------
 
 
-def _refuse_contradictions(
-    protocols: tuple[str, ...], engine: str | None, master: str | None, checkpoint: str | None, resume: str | None
-) -> None:
+def _refuse_contradictions(protocols: tuple[str, ...], search: HowToSearch, master: str | None) -> None:
     """Raises `BadInput` if these options exclude each other: where a search runs, and where it is saved or resumed."""
-    if master is not None and engine != "spark":
+    if master is not None and search.engine != "spark":
         raise BadInput("--master requires --engine spark", hint="leave it out, or add --engine spark")
-    if "" in (checkpoint, resume):
-        raise BadInput("--checkpoint, --resume: the directory name is empty", hint="name one")
-    option = "--resume" if checkpoint is None else "--checkpoint"
-    if (checkpoint or resume) and (len(protocols) > 1 or (resume is None and not protocols)):
+    option = "--resume" if search.checkpoint is None else "--checkpoint"
+    saved = search.checkpoint or search.resume
+    if saved and (len(protocols) > 1 or (search.resume is None and not protocols)):
         raise BadInput(f"{option} needs exactly one protocol", hint="name one protocol")
 
 
@@ -255,12 +210,12 @@ def _on_spark(master: str | None, workers: int | None) -> RemoteEngine:
     return OnSpark(master=master, partitions=workers)
 
 
-def _saved(directory: str, given: dict[str, Any], chosen: dict[str, Any]) -> tuple[Check, dict[str, Any]]:
-    """The check saved there, and the engine and its reductions, except where options override them."""
+def _saved(directory: Path, given: dict[str, Any], search: HowToSearch) -> tuple[Check, HowToSearch]:
+    """The check saved there, and how it is searched, except where options override them."""
     from crownless.model_check.native.checkpoints import header_in  # it takes a while to import
     from crownless.model_check.native.saved_requests import check_of
 
-    header = header_in(Path(directory), "spark" if chosen["engine"] == "spark" else "native")
+    header = header_in(directory, "spark" if search.engine == "spark" else "native")
     saved, reduced = check_of(header["request"], f"--resume {directory}")
     if isinstance(saved.program, Script) and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
@@ -269,20 +224,20 @@ def _saved(directory: str, given: dict[str, Any], chosen: dict[str, Any]) -> tup
         )
     parameters = {**saved.parameters, **given.get("parameters", {})}
     check = replace(saved, **{**given, "parameters": parameters})
-    return check, {**chosen, "reductions": chosen["reductions"] or reduced}
+    return check, replace(search, reductions=search.reductions or reduced)
 
 
-def _say_saved(
-    checkpoint: str | None, resume: str | None, check: ResolvedCheck, chosen: dict[str, Any], *, full: bool
-) -> None:
+def _say_saved(search: HowToSearch, check: ResolvedCheck, *, full: bool) -> None:
     """Says in which directory a search is saved, if it is, and how to resume it; `full`: it needs more memory."""
     from crownless.model_check.native.checkpoints import CHECKPOINT
 
-    directory = checkpoint if resume is None else resume
+    directory = search.resume or search.checkpoint
     if directory is not None and (Path(directory) / CHECKPOINT).exists():
-        name = shlex.quote(directory)
-        on_spark = "--engine spark " if chosen["engine"] == "spark" else ""
+        name = shlex.quote(str(directory))
+        on_spark = "--engine spark " if search.engine == "spark" else ""
         again = f"crownless check {on_spark}--resume {name}"
         if check.protocol not in PROTOCOLS:
-            again = "the same command" + (f", with --resume {name} in place of --checkpoint" if resume is None else "")
+            again = "the same command" + (
+                f", with --resume {name} in place of --checkpoint" if not search.resume else ""
+            )
         say(f"saved in {name}; {'give a larger --max-memory, and ' * full}resume with: {again}")

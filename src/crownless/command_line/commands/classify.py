@@ -8,8 +8,9 @@ import click
 from crownless.command_line.endings import EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile
 from crownless.command_line.log_options import with_log_options
-from crownless.command_line.options import Command, with_limits, with_output
+from crownless.command_line.options import Command, with_output
 from crownless.command_line.output import print_json, print_line, status
+from crownless.command_line.request_options import with_limits
 from crownless.oracle.log_orders import classification as oracle
 from crownless.oracle.log_orders.classification import Classifications, ClassifiedRuns
 from crownless.oracle.log_orders.classify_file import classify_file

@@ -12,17 +12,16 @@ from click.core import ParameterSource
 
 from crownless.command_line.endings import exit_code, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
-from crownless.command_line.options import CHANNEL_NAMES, KINDS_OF_SENDS, MAX_SECONDS, limits_of, with_output, within
+from crownless.command_line.options import with_output
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.reports import Reports, say_not_written, with_reports
+from crownless.command_line.request_options import Number, with_limits, with_request
 from crownless.model_check.system.exploration import Exploration
-from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES
 from crownless.oracle.conformance.bodies import to_ignore
-from crownless.oracle.conformance.conformance_request import Request
+from crownless.oracle.conformance.conformance_request import HowToDrive, Request
 from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.conforming import conform, conform_at_random
-from crownless.oracle.conformance.in_process import sends_of
 from crownless.oracle.conformance.node import Implementation
 from crownless.oracle.conformance.replays import replay
 from crownless.oracle.conformance.schedules import read_schedule
@@ -31,11 +30,10 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import as_json as json_of
 from crownless.runtime.printable import some
 from crownless.runtime.reading import read_bytes
-from crownless.spec.enumeration import known_sends
 
 from .check import how_far
 from .conform_report import conclusion, print_conformance, print_replay, shown
-from .implementations import TIMEOUT, WithCommand, implementation_of
+from .implementations import WithCommand, implementation_of
 
 #: The options that go with `--replay`; a schedule has all others.
 WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
@@ -46,61 +44,33 @@ WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
     everyday="processes messages orders channel replies random save_in replayed svg html max_seconds as_json",
 )
 @click.argument("node", metavar="FILE.py:CLASS", type=InputFile(), required=False)
-@click.option("-n", "--processes", type=int, default=3, show_default=True, help="Number of processes.")
-@click.option("-m", "--messages", type=int, default=3, show_default=True, help="Total number of sends.")
-@click.option("--order", "orders", multiple=True, help="Order that the implementation claims to keep (repeatable).")
-@click.option("--channel", default="unordered", show_default=True, help=f"{CHANNEL_NAMES}.")
-@click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: the class's own, or unicast]")
-@click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
-@click.option(
-    "--replies",
-    type=click.IntRange(min=0),
-    metavar="M",
-    help="Also send from inside deliveries, up to M messages; 0: never.  [default: 3, or as many as -m]",
-)
-@click.option(
-    "--ticks", type=click.IntRange(min=0), default=0, help="Number of clock ticks at each process.  [default: 0]"
-)
-@click.option(
-    "--restarts",
-    type=click.IntRange(min=0),
-    default=0,
-    help="How many times each process may crash and restart with what it saved.  [default: 0]",
-)
+@with_request(Request, "requested")
 @click.option(
     "--random",
-    type=click.IntRange(min=1),
+    type=Number(),
     metavar="RUNS",
     help="Run this many random schedules instead of all, for larger systems.",
 )
-@click.option("--ignore", metavar="REGEX", help="Ignore these parts of packets, such as timestamps.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.01),
-    default=TIMEOUT,
-    show_default=True,
-    help="Seconds to wait for an answer.",
-)
+@with_request(HowToDrive, "how", made=HowToDrive)
 @click.option("--save", "save_in", type=OutputFile(), help="Write the schedule of the first violation to FILE.")
 @click.option("--replay", "replayed", type=InputFile(), metavar="FILE", help="Replay the schedule in FILE.")
 @with_reports
-@click.option("--max-seconds", type=click.FloatRange(min=0), help=MAX_SECONDS)
+@with_limits
 @with_output
 @click.pass_context
 def conform_(
     context: click.Context,
     /,
     node: str | None,
+    requested: dict[str, Any],
+    how: HowToDrive,
     random: int | None,
-    ignore: str | None,
-    timeout: float,
     save_in: str | None,
     replayed: str | None,
     reports: Reports,
-    max_seconds: float | None,
+    limits: Limits,
     as_json: bool,
     quiet: bool,
-    **requested: Any,
 ) -> int:
     """Which order does an external implementation keep, over every schedule within a bound?
 
@@ -115,14 +85,10 @@ def conform_(
     The line protocol of programs: docs/conformance.md.
     """
     command: list[str] | None = context.meta.get(COMMAND)
-    nodes = partial(implementation_of, node, command, ignored=to_ignore(ignore), timeout=timeout)
+    nodes = partial(implementation_of, node, command, ignored=to_ignore(how.ignore), timeout=how.timeout)
     if replayed is not None:
         return _replay(context, nodes, replayed, as_json, quiet)
-    requested["sends"] = known_sends(requested["sends"] or sends_of(node))
-    request = Request(**requested)
-    within("-n/--processes", request.processes, MAX_PROCESSES, least=2 - request.self_sends)
-    within("-m/--messages", request.messages, MAX_MESSAGES)
-    limits = limits_of(max_seconds, None)
+    request = Request.about(node, **requested)
     with (
         nodes(request.processes, request.sends) as implementation,
         status(quiet or as_json, printed=True) as line,

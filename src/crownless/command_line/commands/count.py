@@ -3,22 +3,19 @@
 import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN
-from crownless.command_line.options import Command, with_limits, with_output
+from crownless.command_line.options import Command, with_output
 from crownless.command_line.output import print_json, print_line, status
+from crownless.command_line.request_options import with_request
 from crownless.command_line.tables import Rows
-from crownless.model_check.search.counting import MAX_MESSAGES, MAX_PROCESSES
+from crownless.model_check.search.counting import CountRequest
 from crownless.model_check.search.counting import count as count_computations
-from crownless.runtime.ending import Limits
 from crownless.spec.orders import ORDERS
 
 
 @click.command(cls=Command)
-@click.option("-n", "--processes", type=int, required=True, help=f"Number of processes, at most {MAX_PROCESSES}.")
-@click.option("-m", "--messages", type=int, required=True, help=f"Number of messages, at most {MAX_MESSAGES}.")
-@click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
-@with_limits
+@with_request(CountRequest, "request", made=CountRequest)
 @with_output
-def count(processes: int, messages: int, self_sends: bool, limits: Limits, as_json: bool, quiet: bool) -> int:
+def count(request: CountRequest, as_json: bool, quiet: bool) -> int:
     """Count complete computations: labelled processes, messages up to renaming, every message received.
 
     \b
@@ -32,7 +29,7 @@ def count(processes: int, messages: int, self_sends: bool, limits: Limits, as_js
         def progress(number: int) -> None:
             line.update(f"{number:,} computations")
 
-        found = count_computations(processes, messages, self_sends=self_sends, limits=limits, progress=progress)
+        found = count_computations(request, progress)
     code = EXIT_HOLDS if found.stopped is None else EXIT_UNKNOWN
     if as_json:
         print_json(found.json())

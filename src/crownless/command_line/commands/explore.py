@@ -9,9 +9,10 @@ import click
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
 from crownless.command_line.log_options import with_log_options, with_run
-from crownless.command_line.options import complete_protocol, with_limits, with_output, with_system
+from crownless.command_line.options import complete_protocol, with_output
 from crownless.command_line.output import print_json, status
 from crownless.command_line.pictures import write_file
+from crownless.command_line.request_options import Number, with_limits, with_system
 from crownless.oracle.logs.formats import LogOptions
 from crownless.run_explorer.first_run import first_run
 from crownless.run_explorer.page import explorer_page
@@ -27,7 +28,7 @@ from .implementations import WithCommand
 
 
 @click.command(
-    cls=WithCommand, everyday="html serve processes messages program channel settings replay max_seconds as_json"
+    cls=WithCommand, everyday="html serve processes messages program channel parameters replay max_seconds as_json"
 )
 @click.argument(
     "subject", metavar="PROTOCOL|NODE|RUN", type=InputFile(), required=False, shell_complete=complete_protocol
@@ -43,7 +44,7 @@ from .implementations import WithCommand
 )
 @click.option(
     "--max-states",
-    type=click.IntRange(min=1),
+    type=Number(),
     default=NODES,
     show_default=True,
     help="At most this many states on the page, those nearest to the start.",

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from crownless.command_line.log_options import chosen_runs
-from crownless.command_line.options import within
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS, is_in_brackets
 from crownless.model_check.runs.saved_runs import SavedCheck
-from crownless.model_check.system.request import MAX_MESSAGES, MAX_PROCESSES, Check
+from crownless.model_check.system.request import Check
 from crownless.oracle.conformance.conformance_request import Request
-from crownless.oracle.conformance.in_process import sends_of
 from crownless.oracle.conformance.schedules import read_schedule
 from crownless.oracle.logs.formats import LogOptions
 from crownless.run_explorer.subjects import Explored, of_check, of_computation, of_nodes, of_saved_run
@@ -107,9 +105,7 @@ def _of_nodes(
         schedule = read_schedule(read_bytes(Path(replay), replay), replay)
         request = replace(schedule.request, orders=system.get("orders", ()))
     else:
-        request = Request(**{"sends": sends_of(name), **system})
-        within("-n/--processes", request.processes, MAX_PROCESSES, least=2 - request.self_sends)
-        within("-m/--messages", request.messages, MAX_MESSAGES)
+        request = Request.about(name, **system)
     with implementation_of(name, command, request.processes, request.sends) as implementation:
         yield of_nodes(implementation, request, schedule)
 

@@ -10,14 +10,12 @@ from crownless.command_line import options
 from crownless.command_line.file_options import COMMAND
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
+from crownless.oracle.conformance.conformance_request import TIMEOUT
 from crownless.oracle.conformance.in_process import InProcess
 from crownless.oracle.conformance.node import Implementation, NodeLimits
 from crownless.oracle.conformance.out_of_process import OutOfProcess
 from crownless.runtime.errors import BadInput
 from crownless.spec.enumeration import Sends
-
-#: Seconds that a node has for an answer.
-TIMEOUT = 5.0
 
 
 class WithCommand(options.Command):

@@ -8,8 +8,9 @@ import click
 from rich.text import Text
 
 from crownless.command_line.endings import exit_code, say
-from crownless.command_line.options import Command, complete_protocol, with_limits, with_output, with_research_flags
+from crownless.command_line.options import Command, complete_protocol, with_output, with_research_flags
 from crownless.command_line.output import STYLES, print_json, print_line, print_run, status
+from crownless.command_line.request_options import with_limits, with_request
 from crownless.command_line.tables import Rows
 from crownless.impl.registry import protocol_named
 from crownless.model_check.search.engines import admitted
@@ -19,8 +20,7 @@ from crownless.proofs.induction import second_solver
 from crownless.proofs.induction.causal_order import CODE
 from crownless.proofs.induction.proved_properties import SHOWN, in_words
 from crownless.proofs.induction.replay import Search
-from crownless.proofs.induction.theorem import EFFORT
-from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
+from crownless.proofs.language.proof_request import EFFORT, EFFORT_OF_PROGRAM, ProofRequest
 from crownless.proofs.programs.every_interleaving import ProgramVerdict, judge
 from crownless.proofs.programs.symbolic_run import protocols_on_terms
 from crownless.runtime import research_parts
@@ -42,13 +42,9 @@ class Requests(NamedTuple):
     print_all: Callable[[Any], None]
 
 
-@click.command("prove", cls=Command, everyday="why recheck discover program orders settings max_seconds as_json")
+@click.command("prove", cls=Command, everyday="why recheck discover program max_seconds as_json")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
-@click.option(
-    "--effort",
-    type=click.IntRange(min=1),
-    help=f"z3 steps per attempt at a claim ({EFFORT:,}) or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
-)
+@with_request(ProofRequest, "effort", made=lambda effort=None: effort)
 @click.option("--why", is_flag=True, help="Report which hypotheses are necessary: drop each in turn, for each claim.")
 @click.option("--recheck", is_flag=True, help="Recheck with a second solver, cvc5 (extra cvc5).")
 @with_research_flags("prove")

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
-from crownless.command_line.options import Command, complete_protocol, with_limits, with_output, with_system
+from crownless.command_line.options import Command, complete_protocol, with_output
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
+from crownless.command_line.request_options import with_limits, with_system
 from crownless.command_line.tables import Rows
 from crownless.drawing.text import draw
 from crownless.model_check.search import realizing
@@ -20,9 +21,9 @@ from crownless.runtime.printable import listed, some
 from crownless.spec.computation import Computation
 
 
-@click.command(cls=Command, everyday="processes messages channel settings sends max_seconds as_json")
+@click.command(cls=Command, everyday="processes messages channel parameters sends max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
-@with_system("processes", "messages", "channel", "settings", "sends", "self_sends")
+@with_system("processes messages channel parameters sends self_sends")
 @with_limits
 @with_output
 def realize(

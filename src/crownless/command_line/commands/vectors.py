@@ -11,8 +11,9 @@ import click
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, say
 from crownless.command_line.file_options import OutputFile, cannot_be_written
-from crownless.command_line.options import Command, with_limits, with_output, within
+from crownless.command_line.options import Command, with_output, within
 from crownless.command_line.output import print_json
+from crownless.command_line.request_options import with_limits
 from crownless.model_check.check.vectors import ORDERS_OF_VECTORS
 from crownless.model_check.check.vectors import vectors as vectors_of
 from crownless.model_check.search.counting import MAX_MESSAGES, MAX_PROCESSES
