@@ -15,7 +15,7 @@ def knobs(request: KnobsRequest) -> KnobMap:
     """The map of a protocol's design space: every combination of its choices refuted by a shortest run, or explored up
     to the bound, proved where that succeeds, compared, and priced.
 
-    `.decisions` has all of them, `.families` the right ones by what they generate, `.to_frame()` a table. Raises
+    `.decisions` has all of them, `.families` the right ones by what they generate, `.to_pandas()` a table. Raises
     `BadInput` for a class without knobs.
     """
     maps: list[KnobMap] = []

@@ -7,18 +7,22 @@ FIFO, or causal, order if no message is overtaken in this sense.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
 from .computation import Computation
+from .result import Result
 
 #: Larger computations are not compared pair by pair.
 PAIRS_UP_TO = 5_000
 
 
-class Disorder(NamedTuple):
+@dataclass(frozen=True)
+class Disorder(Result):
     """For one process and order: the number of deliveries out of order, their greatest distance, the sum of distances,
     and the number of overtaken messages never delivered.
     """
+
+    json_keys = "out_of_order farthest mean=rounded_mean never_delivered"
 
     out_of_order: int = 0
     farthest: int = 0
@@ -30,32 +34,23 @@ class Disorder(NamedTuple):
         """The mean distance of the deliveries out of order; 0 if there are none."""
         return self.total / self.out_of_order if self.out_of_order else 0.0
 
-    def json(self) -> dict[str, Any]:
-        return {
-            "out_of_order": self.out_of_order,
-            "farthest": self.farthest,
-            "mean": round(self.mean, 2),
-            "never_delivered": self.never_delivered,
-        }
+    @property
+    def rounded_mean(self) -> float:
+        """The mean, to two places."""
+        return round(self.mean, 2)
 
 
-class ProcessSummary(NamedTuple):
+@dataclass(frozen=True)
+class ProcessSummary(Result):
     """The events of a process (including internal ones), its deliveries, and how far these are out of order."""
+
+    json_keys = "process events deliveries fifo causal"
 
     process: str
     events: int
     deliveries: int
     fifo: Disorder
     causal: Disorder
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "process": self.process,
-            "events": self.events,
-            "deliveries": self.deliveries,
-            "fifo": self.fifo.json(),
-            "causal": self.causal.json(),
-        }
 
 
 def summaries(c: Computation) -> tuple[ProcessSummary, ...] | None:

@@ -14,6 +14,7 @@ from crownless.runtime.ending import Stopped, stop_reason
 from crownless.runtime.errors import unknown_name
 from crownless.runtime.printable import some
 from crownless.spec.bibliography import PAPERS, references
+from crownless.spec.result import Result
 
 from . import bundled
 from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
@@ -31,8 +32,14 @@ CLAIMS = dict(sorted(STATED.items(), key=lambda named: (list(PAPERS).index(named
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Result):
     """The recomputed evidence for a claim, per reading and combined, with the time it took."""
+
+    json_keys = (
+        "id=entry.id source=entry.source statement=entry.statement reading=entry.reading readings=readings_in_words "
+        "verdict recorded=entry.recorded errata scope=evidence.scope evidence=evidence.because "
+        "shown=evidence.shown seconds"
+    )
 
     entry: Entry
     of_readings: tuple[Evidence, ...]
@@ -85,22 +92,15 @@ class Finding:
         cited = references(" ".join([self.entry.source, self.entry.statement, *(text for _, text in facts)]))
         return [*facts, ("source", "; ".join([self.entry.source, *cited]))]
 
-    def json(self) -> dict[str, Any]:
-        evidence = self.evidence
-        return {
-            "id": self.entry.id,
-            "source": self.entry.source,
-            "statement": self.entry.statement,
-            "reading": self.entry.reading,
-            "readings": [{"reading": text, "verdict": verdict, "said": said} for text, verdict, said in self.readings],
-            "verdict": self.verdict,
-            "recorded": self.entry.recorded,
-            "errata": [erratum._asdict() for erratum in self.entry.errata],
-            "scope": evidence.scope,
-            "evidence": evidence.because,
-            "shown": [shown.json() for shown in evidence.shown],
-            "seconds": round(self.seconds, 3),
-        }
+    @property
+    def readings_in_words(self) -> list[dict[str, Any]]:
+        """The `readings`, under the keys of JSON."""
+        return [{"reading": text, "verdict": verdict, "said": said} for text, verdict, said in self.readings]
+
+    @property
+    def errata(self) -> list[dict[str, Any]]:
+        """The errata of the claim, under the keys of JSON."""
+        return [erratum._asdict() for erratum in self.entry.errata]
 
 
 def summary(findings: Sequence[Finding]) -> str:

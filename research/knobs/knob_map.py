@@ -12,8 +12,8 @@ from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.model_check.search.realizing import Realization, realize
 from crownless.model_check.system.request import Check
 from crownless.proofs.induction.proved_properties import WAITS
-from crownless.runtime.printable import in_brackets, listed, some
-from crownless.spec.dataframes import DataFrame, data_frame
+from crownless.runtime.printable import listed, some
+from crownless.spec.result import Result, Table
 
 from .combinations import Combination, Knob, combination_named
 from .deciding import FAILS, LIVENESS, NO_PROOF, Row, compared_at, elsewhere
@@ -27,7 +27,7 @@ ALIKE = "each accepts a message exactly when all that was sent to its receiver c
 
 
 @dataclass(frozen=True)
-class Decision:
+class Decision(Result):
     """The decision on one combination; `row` has its columns, in the second sweep those of its representative."""
 
     combination: Combination
@@ -35,8 +35,10 @@ class Decision:
     #: The combination that is the same functions, and was explored in its place, if there is one.
     same_as: Combination | None = None
 
-    def __repr__(self) -> str:
-        return in_brackets(f"{self.combination.name}: {self.said}")
+    @property
+    def brief(self) -> str:
+        """The combination, and what was decided."""
+        return f"{self.combination.name}: {self.said}"
 
     @property
     def outcome(self) -> Outcome:
@@ -161,10 +163,10 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class KnobMap:
+class KnobMap(Result, Table):
     """Every combination of a protocol's choices, decided within a bound.
 
-    `first` and `second` are the rows of the two sweeps, by key; what is missing was not decided before an early end.
+    `decided` has a row by the places of the alternatives; what is missing was not decided before an early end.
     """
 
     protocol: str
@@ -172,10 +174,12 @@ class KnobMap:
     bound: tuple[int, int]
     channel: str
     combinations: tuple[Combination, ...]
-    rows: Mapping[tuple[int, ...], Row]
+    decided: Mapping[tuple[int, ...], Row]
 
-    def __repr__(self) -> str:
-        return in_brackets(f"{self.protocol}: {self.headline}")
+    @property
+    def brief(self) -> str:
+        """The protocol, and how many combinations hold."""
+        return f"{self.protocol}: {self.headline}"
 
     @property
     def knobs(self) -> tuple[Knob, ...]:
@@ -187,7 +191,7 @@ class KnobMap:
         by_places = {combination.places: combination for combination in self.combinations}
         found = {}
         for combination in self.combinations:
-            row = self.rows.get(combination.places, {"unknown": "ended early"})
+            row = self.decided.get(combination.places, {"unknown": "ended early"})
             alike = by_places.get(row.get("same_as") or ())
             found[combination.places] = Decision(combination, row, alike)
         return found
@@ -376,13 +380,13 @@ class KnobMap:
 
     # -- as data -------------------------------------------------------------------------------------------------------
 
-    def to_frame(self) -> DataFrame:
+    def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each combination: its alternatives, the outcome, `same_as` (the combination with equal functions
         that was explored instead), and the columns of the table that `--out` writes, such as `violated`, `run`,
         `weakest_channel`, `generates` and `behavior` (equal texts: equal computations, the same to the application),
         `safe`, `live`, `waits_only_for_causes`, `unproved`, and the prices `control`, `stamp`, `state` and `work`.
         """
-        return data_frame(each.json() for each in self.decisions.values())
+        return (each.json() for each in self.decisions.values())
 
     def json(self) -> dict[str, Any]:
         """As `crownless knobs --json` prints it; the combinations are in the table on disk."""
