@@ -29,7 +29,8 @@ def check(
 ) -> CheckResult:
     """What `run_check` says of a machine, by default over an unordered channel; the program may be a text."""
     script = notation.parse(program) if isinstance(program, str) else program
-    return run_check(Check(kind, processes, messages, program=script, **{"channel": "unordered", **asked}), limits)
+    size = () if script is not None else (processes, messages)  # a program has its own
+    return run_check(Check(kind, *size, program=script, **{"channel": "unordered", **asked}), limits)
 
 
 def violations(result: CheckResult) -> dict[str, int]:

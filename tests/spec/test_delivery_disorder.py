@@ -34,9 +34,9 @@ def agree(found: Sequence[Computation], chance: Random | None = None) -> None:
         assert defined is not None
         measured = found_by_the_pass(monitor, number)
         nothing = (0, Disorder(), Disorder())
-        for p, (_, events, deliveries, fifo, causal) in enumerate(defined):
-            assert measured.get(p, nothing) == (deliveries, fifo, causal), (str(c), p)
-            assert events == len(c.lines[p])
+        for p, of in enumerate(defined):
+            assert measured.get(p, nothing) == (of.deliveries, of.fifo, of.causal), (str(c), p)
+            assert of.events == len(c.lines[p])
 
 
 def test_a_delivery_out_of_order_by_the_definition() -> None:

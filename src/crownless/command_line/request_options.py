@@ -1,6 +1,7 @@
 """The options of a command that a request declares, each given as its kind requires."""
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +17,9 @@ from crownless.runtime.requests import Declared, Limited, Option, declared
 
 from .file_options import InputFile, keep_output, option_of
 from .options import Run, grouped
+
+#: Where the context keeps the directories in which a command works.
+FOLDERS = __name__
 
 
 def with_request(request: type, key: str, names: str = "", made: Callable[..., Any] = dict) -> Callable[[Run], Run]:
@@ -137,7 +141,10 @@ def _folder(context: click.Context, param: click.Parameter, name: str | None) ->
         return None
     if not name:
         raise BadInput(f"{option_of(param)}: the directory name is empty", hint="name one")
-    keep_output(context, option_of(param), name)
+    folders: set[str] = context.meta.setdefault(FOLDERS, set())
+    if os.path.realpath(name) not in folders:  # that of two options is refused by what works in it
+        keep_output(context, option_of(param), name)
+        folders.add(os.path.realpath(name))
     return Path(name)
 
 

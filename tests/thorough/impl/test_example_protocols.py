@@ -166,7 +166,7 @@ def test_random_runs_decide_it_too() -> None:
 
 
 def test_a_test_case_fails_with_the_deliveries_that_disagree() -> None:
-    asked: dict[str, Any] = {"order": "total", "processes": (2, 2), "messages": 2}
+    asked: dict[str, Any] = {"orders": "total", "processes": (2, 2), "messages": 2}
     with pytest.raises(AssertionError, match=r"no common order of the messages exists"):
         stateful(DeliversAtOnceNode, **asked).TestCase("runTest").runTest()
     with pytest.raises(cr.BadInput, match="several receivers"):

@@ -100,7 +100,7 @@ def test_output_that_cannot_be_written_has_codes_of_its_own(script: str, code: i
         ("crownless show /dev/urandom", "/dev/urandom: this is a device, not a file; name a text file"),
         ("crownless check rst --program /dev/zero", "/dev/zero: this is a device, not a file; name a text file"),
         ("crownless classify /proc/self/mem", "/proc/self/mem: cannot read it: "),
-        ("crownless cost --seeds 1000000000000000000000", "Invalid value for '--seeds'"),
+        ("crownless cost --seeds 1000000000000000000000", "--seeds 1000000000000000000000: too large; give 1 to "),
     ],
 )
 def test_input_that_cannot_be_used_is_one_line(script: str, said: str) -> None:

@@ -317,7 +317,7 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
             "rst --checkpoint .",
             "--checkpoint .: holds other files, such as mine.npy; name a new directory, or an empty one",
         ),
-        ("rst --checkpoint ", "--checkpoint, --resume: the directory name is empty; name one"),
+        ("rst --checkpoint ", "--checkpoint: the directory name is empty; name one"),
     ],
 )
 def test_a_search_that_cannot_be_saved_is_refused_in_one_line(

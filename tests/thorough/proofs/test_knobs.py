@@ -295,7 +295,7 @@ def test_nothing_is_proved_and_refuted(of_rst: KnobMap) -> None:
     assert len(proved) > 5
     assert of_rst.contradictions == []
     row = {**proved[0].row, "violated": "causal"}
-    planted = replace(of_rst, rows={**of_rst.rows, proved[0].combination.places: row})
+    planted = replace(of_rst, decided={**of_rst.decided, proved[0].combination.places: row})
     assert [each.combination for each in planted.contradictions] == [proved[0].combination]
 
 
